@@ -1,0 +1,94 @@
+"""How anything starts a process (issue rule: one module starts processes).
+
+The runner gives each process its own session (so that nothing of it can reach our terminal),
+stdin from `/dev/null` unless told, and never a login shell. Whatever way a run ends — exit,
+time-out, cancellation — no descendant survives it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class ProcessSpec:
+    """What to run.
+
+    Attributes:
+        argv: the program, found on the PATH of `env`, and its arguments; never a shell string.
+        env: the whole environment of the child; nothing is inherited.
+        timeout_seconds: None means no limit. At the limit everything is killed and the outcome
+            says `timed_out`.
+        head_bytes: how much of the start of the output is kept.
+        tail_bytes: how much of its end is kept.
+        spill_path: where the whole output goes once it passes head + tail; None: nowhere.
+        max_spill_bytes: the spill file stops growing there.
+        merge_stderr: True: stdout and stderr in one stream, in the order in which they came.
+    """
+
+    argv: Sequence[str]
+    cwd: Path
+    env: Mapping[str, str]
+    stdin: bytes | None = None
+    timeout_seconds: float | None = None
+    head_bytes: int = 16_384
+    tail_bytes: int = 32_768
+    spill_path: Path | None = None
+    max_spill_bytes: int = 1 << 30
+    merge_stderr: bool = True
+
+
+@dataclass(frozen=True)
+class CapturedOutput:
+    """Head and tail of a stream; `dropped_bytes` lie between them."""
+
+    head: bytes = b""
+    tail: bytes = b""
+    dropped_bytes: int = 0
+    spill_path: Path | None = None
+    spill_complete: bool = True
+
+    @property
+    def total_bytes(self) -> int:
+        return len(self.head) + self.dropped_bytes + len(self.tail)
+
+
+@dataclass(frozen=True)
+class ProcessOutcome:
+    """How it ended.
+
+    Attributes:
+        exit_code: as the shell counts: 128 + signal when killed by one; None when timed out.
+        stderr: empty when it was merged.
+        killed: command lines of background children that were still alive and were killed.
+    """
+
+    exit_code: int | None
+    output: CapturedOutput
+    stderr: CapturedOutput = field(default_factory=CapturedOutput)
+    timed_out: bool = False
+    duration_seconds: float = 0.0
+    killed: tuple[str, ...] = ()
+
+
+OutputListener = Callable[[bytes], None]
+
+
+class ProcessRunner(Protocol):
+    async def run(
+        self, spec: ProcessSpec, on_output: OutputListener | None = None
+    ) -> ProcessOutcome:
+        """Run to the end.
+
+        Returns when the process itself has exited and its pipe was drained for a short time, even
+        if a background child still holds the pipe. `on_output` gets raw chunks on the event loop.
+
+        Cancellation kills every descendant, waits for their end, and re-raises.
+
+        Raises:
+            ToolFailed: the program does not exist or may not be started.
+        """
+        ...

@@ -1,0 +1,1 @@
+"""L2b: the harness inside one agent process. Depends on nothing optional."""

@@ -1,0 +1,1 @@
+"""L2a: files. Append-only logs, atomic writes, locks; the only owner of sqlite3."""

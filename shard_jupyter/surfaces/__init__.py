@@ -1,0 +1,1 @@
+"""L4: how people and machines reach an agent."""
