@@ -1,0 +1,1 @@
+"""History as the model sees it: the active branch and the message window. Pure."""
