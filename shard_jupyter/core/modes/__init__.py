@@ -1,0 +1,1 @@
+"""Modes: policy as data, and who keeps the current one."""

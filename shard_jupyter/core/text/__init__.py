@@ -1,0 +1,1 @@
+"""Text as bytes: lines, encodings, diffs, and what is shown of too much."""

@@ -1,0 +1,1 @@
+"""What grep and find share: which files there are, and which lines of them match."""
