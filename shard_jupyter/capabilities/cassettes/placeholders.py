@@ -1,0 +1,132 @@
+"""What must not stand in a cassette: secrets, this machine's paths, ids made by chance. Pure.
+
+`hide` puts a placeholder in braces for each; `show` puts back this run's own paths and ids, so
+that a recorded answer fits where it is played. Secrets are never put back. Text that only looks
+like a path or id placeholder gets double braces on the way.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from shard_jupyter.types.ids import new_id
+
+SECRET = "{secret}"  # noqa: S105 - what stands in place of one
+_SHORTEST_SECRET = 8
+_SECRET_NAME = re.compile(
+    r"(^|[_\-.])(key|token|secret|password|passwd|passphrase|credentials?|authorization)s?($|[_\-.\d])"
+    r"|api_?key",
+    re.IGNORECASE,
+)
+_SECRET_SHAPES = (
+    r"sk-[A-Za-z0-9_-]{16,}",
+    r"gh[pousr]_[A-Za-z0-9]{30,}",
+    r"github_pat_[A-Za-z0-9_]{30,}",
+    r"glpat-[A-Za-z0-9_-]{20,}",
+    r"xox[abeprs]-[A-Za-z0-9-]{10,}",
+    r"hf_[A-Za-z0-9]{30,}",
+    r"AIza[A-Za-z0-9_-]{35}",
+    r"A(?:KIA|SIA)[A-Z0-9]{16}",
+    r"eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{5,}",
+    r"(?<=[Bb]earer )[A-Za-z0-9._~+/=-]{16,}",
+    r"(?<=://)[^\s/:@]+:[^\s/@]+(?=@)",
+    r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?-----END [A-Z ]*PRIVATE KEY-----",
+)
+_ID = re.compile(r"\b([a-z]{2,16})-[0-9a-hjkmnp-tv-z]{26}\b")
+_ID_NAME = r"[a-z]{2,16}-\d+"
+
+
+def find_secrets(*sources: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the values in environments or settings whose names look secret, longest first."""
+    values = {
+        value.strip()
+        for source in sources
+        for name, value in source.items()
+        if looks_secret(name) and len(value.strip()) >= _SHORTEST_SECRET
+    }
+    return tuple(sorted(values, key=lambda value: (-len(value), value)))
+
+
+def looks_secret(name: str) -> bool:
+    return _SECRET_NAME.search(name) is not None
+
+
+class Placeholders:
+    """Knows the paths and secrets of one run. Ids are numbered by a `Numbering` per request.
+
+    Attributes:
+        places: absolute paths by name, such as `{"cwd": "/data/demo"}`.
+    """
+
+    def __init__(self, places: Mapping[str, str], secrets: Iterable[str] = ()) -> None:
+        named = {name: path.rstrip("/") for name, path in places.items() if path.rstrip("/")}
+        # The longest counts; of two names for one folder always the same one.
+        self.places = dict(sorted(named.items(), key=lambda item: (-len(item[1]), item[0])))
+        names = "|".join([_ID_NAME, *map(re.escape, self.places)])
+        self._literal = re.compile(r"\{(" + names + r")\}")
+        self._shown = re.compile(r"\{\{(" + names + r")\}\}|\{(" + names + r")\}")
+        shapes = [*map(re.escape, secrets), *_SECRET_SHAPES]
+        self._secret = re.compile("|".join(shapes), re.DOTALL)
+        self._place = _alternatives(self.places)
+
+    def hide(self, text: str, numbering: Numbering) -> str:
+        text = self._literal.sub(r"{{\1}}", text)
+        text = self._secret.sub(SECRET, text)
+        if self._place is not None:
+            text = self._place.sub(lambda found: f"{{{found.lastgroup}}}", text)
+        return _ID.sub(lambda found: numbering.braced(found.group(), found[1]), text)
+
+    def show(self, text: str, numbering: Numbering) -> str:
+        def put_back(found: re.Match[str]) -> str:
+            if found[1] is not None:
+                return f"{{{found[1]}}}"
+            return self.places.get(found[2]) or numbering.id_of(found[2])
+
+        return self._shown.sub(put_back, text)
+
+
+class Numbering:
+    """Gives ids small numbers in the order in which they are met: the same in every run."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
+        self._ids: dict[str, str] = {}
+
+    def name(self, identifier: str, prefix: str) -> str:
+        if identifier not in self._names:
+            self._add(identifier, f"{prefix}-{len(self._names) + 1}")
+        return self._names[identifier]
+
+    def braced(self, identifier: str, prefix: str) -> str:
+        return f"{{{self.name(identifier, prefix)}}}"
+
+    def id_of(self, name: str) -> str:
+        """Return the id that a recorded name has in this run; a new one at its first use."""
+        if name not in self._ids:
+            self._add(new_id(name.rpartition("-")[0]), name)
+        return self._ids[name]
+
+    def _add(self, identifier: str, name: str) -> None:
+        self._names[identifier] = name
+        self._ids[name] = identifier
+
+
+def map_strings(value: Any, change: Callable[[str], str]) -> Any:  # noqa: ANN401 - any JSON value
+    """Apply `change` to every string of a JSON value, keys included."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {change(key): map_strings(part, change) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [map_strings(part, change) for part in value]
+    return value
+
+
+def _alternatives(places: Mapping[str, str]) -> re.Pattern[str] | None:
+    """Match a path where it stands as a whole, not as the start or end of a longer name."""
+    if not places:
+        return None
+    paths = "|".join(f"(?P<{name}>{re.escape(path)})" for name, path in places.items())
+    return re.compile(rf"(?<![A-Za-z0-9_.-])(?:{paths})(?![A-Za-z0-9_-])")

@@ -1,0 +1,1 @@
+"""Our messages in each vendor's shape."""

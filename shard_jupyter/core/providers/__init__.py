@@ -1,0 +1,1 @@
+"""Routing and retrying of model calls. No SDK, no wire."""
