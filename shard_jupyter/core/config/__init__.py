@@ -1,0 +1,1 @@
+"""What the person configured, from files, environment and options, and where each value came from."""
