@@ -1,0 +1,233 @@
+"""Whether a call may run: judged when its message arrives, and again when its turn comes.
+
+The first judgement only opens the questions of a message, so that a person sees them all at once.
+The second one counts. A person's yes stands in for an allowance where the second judgement still
+asks, and asks the same as what was shown; it never goes before a denial.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import anyio.to_thread
+
+from shard_jupyter.contracts.permission_gate import GateRequest, Offer
+from shard_jupyter.core.calls.ready_call import Question, ReadyCall
+from shard_jupyter.core.calls.tool_boundary import read_call, show_call
+from shard_jupyter.core.calls.wire_fitness import unfit_reason
+from shard_jupyter.core.permissions.headless_policy import (
+    is_headless,
+    settle_without_person,
+    write_rule,
+)
+from shard_jupyter.core.permissions.pending_requests import Resolved, Verdict
+from shard_jupyter.core.turn import Turn
+from shard_jupyter.errors import ToolFailed, ToolInputError
+from shard_jupyter.types.decisions import Allow, AllowAlways, Ask, Decision, Deny
+from shard_jupyter.types.events import PermissionRequest, StatusEvent, ToolCallEvent
+
+STRICTNESS = ("allow", "allow_always", "ask", "deny")
+
+
+async def ask_early(turn: Turn, ready: ReadyCall) -> None:
+    """Open the question of a call, if it needs one and somebody can be asked.
+
+    Raises:
+        ModelVisibleError: the call names a path that is none.
+    """
+    if is_headless(turn.parts.settings.ask):
+        return
+    decision = await _judge(turn, ready.request)
+    if isinstance(decision, Ask):
+        await _open_question(turn, ready, decision)
+
+
+async def decide(turn: Turn, ready: ReadyCall) -> Verdict:
+    """Judge for good, and ask where that is an ask. What was decided has been written down.
+
+    A question that is still open when it ends in another way is taken back in every client.
+
+    Raises:
+        ModelVisibleError: the call names a path that is none, or was edited into one that is no
+            call.
+    """
+    verdict: Verdict | None = None
+    while True:
+        decision = await _judge(turn, ready.request)
+        if isinstance(decision, Ask):
+            if verdict is not None and decision.covers == ready.agreed:
+                return verdict
+            if is_headless(turn.parts.settings.ask):
+                return await _settle(turn, ready, decision)
+            await _renew_question(turn, ready, decision)
+        elif not _is_answered(turn, ready):
+            return _conclude(turn, ready, decision)
+        assert ready.question is not None
+        ready.agreed = ready.question.covers
+        verdict = await _await_person(turn, ready, ready.question)
+        if isinstance(verdict, Deny):
+            return verdict
+
+
+async def find_late_denial(turn: Turn, ready: ReadyCall) -> Deny | None:
+    """Look once more, as the last thing before the effect: the disk has taken its time meanwhile.
+
+    Raises:
+        ModelVisibleError: what the call reaches is not what was allowed any more.
+    """
+    decision = await _judge(turn, ready.request)
+    if isinstance(decision, Deny):
+        _record(turn, ready, decision, by="gate")
+        return decision
+    if isinstance(decision, Ask) and decision.covers != ready.agreed:
+        raise ToolFailed("Not run: what it reaches has just changed.", next_step="Call it again.")
+    return None
+
+
+def withdraw_question(turn: Turn, ready: ReadyCall, reason: str) -> None:
+    """Take a question back in every client. Never an allowance."""
+    question, ready.question = ready.question, None
+    if question is not None:
+        turn.parts.desk.forget(question.request_id, reason)
+
+
+async def _judge(turn: Turn, request: GateRequest) -> Decision:
+    """Judge by the mode of the message and, if it was changed since, by the new one: the stricter.
+
+    So nobody gets a call through by a change of mode while it waits, and no change of mode that
+    was meant to stop things comes too late.
+    """
+    modes, judge = turn.parts.modes, turn.parts.gate.judge
+    while True:
+        current = modes.current.name
+        requests = [request]
+        if current != request.mode:
+            requests.append(request.model_copy(update={"mode": current}))
+        decisions = [await anyio.to_thread.run_sync(judge, each) for each in requests]
+        if modes.current.name == current:
+            return max(decisions, key=lambda decision: STRICTNESS.index(decision.kind))
+
+
+async def _offer(turn: Turn, ready: ReadyCall) -> Offer:
+    return await anyio.to_thread.run_sync(turn.parts.gate.offer, ready.request)
+
+
+async def _settle(turn: Turn, ready: ReadyCall, ask: Ask) -> Verdict:
+    setting = turn.parts.settings.ask
+    offer = await _offer(turn, ready) if setting == "rules" else Offer()
+    decision = settle_without_person(setting, ask, offer)
+    ready.agreed = ask.covers
+    _record(turn, ready, decision, by="headless")
+    return decision
+
+
+def _conclude(turn: Turn, ready: ReadyCall, decision: Allow | AllowAlways | Deny) -> Verdict:
+    """The gate decides by itself: a question that was open needs no answer any more."""
+    if ready.question is not None:
+        turn.parts.desk.settle(ready.question.request_id, decision, "gate")
+        withdraw_question(turn, ready, "")
+    if isinstance(decision, Deny) or ready.request.may_change_things:
+        _record(turn, ready, decision, by="gate")
+    return decision
+
+
+def _is_answered(turn: Turn, ready: ReadyCall) -> bool:
+    return ready.question is not None and not turn.parts.desk.is_open(ready.question.request_id)
+
+
+async def _renew_question(turn: Turn, ready: ReadyCall, ask: Ask) -> None:
+    """Make sure that a question is there; what it was asked for may have changed meanwhile."""
+    question = ready.question
+    if question is not None:
+        if question.covers == ask.covers or _is_answered(turn, ready):
+            return
+        withdraw_question(turn, ready, "The call reaches something else now.")
+    await _open_question(turn, ready, ask)
+
+
+async def _open_question(turn: Turn, ready: ReadyCall, ask: Ask) -> None:
+    parts = turn.parts
+    offer = await _offer(turn, ready)
+    seconds = parts.settings.ask_timeout_seconds or None
+    expires = parts.clock.now() + timedelta(seconds=seconds) if seconds else None
+    question = PermissionRequest(
+        agent_id=parts.agent_id,
+        turn_id=turn.turn_id,
+        request_id=ask.request_id,
+        call_id=ready.call.call_id,
+        tool=ready.call.name,
+        prompt=ask.prompt,
+        arguments=dict(ready.arguments),
+        render=ready.render,
+        why=ask.why,
+        offered_rules=offer.rules,
+        expires_at=expires.isoformat(timespec="milliseconds") if expires else None,
+    )
+    _record(turn, ready, ask, by="gate", request_id=ask.request_id)
+    parts.desk.open(question, timeout_seconds=seconds)
+    ready.question = Question(ask.request_id, ask.covers, write_rule(offer.would_allow))
+    parts.bus.emit(question)
+
+
+async def _await_person(turn: Turn, ready: ReadyCall, question: Question) -> Verdict:
+    """Wait for the first answer, whoever gives it; it is on disk before it is acted on."""
+    parts = turn.parts
+    turn.emit(StatusEvent, status="waiting-for-permission")
+    try:
+        resolved = await parts.desk.wait(question.request_id)
+    finally:
+        ready.question = None
+        turn.emit(StatusEvent, status="streaming")
+    decision = _verdict_of(resolved, question)
+    commit = parts.transcript.record_permission(
+        turn.turn_id,
+        ready.call.call_id,
+        decision,
+        by=resolved.by,
+        request_id=question.request_id,
+        arguments=resolved.arguments,
+    )
+    if isinstance(decision, AllowAlways):
+        timestamp = parts.clock.now().isoformat(timespec="milliseconds")
+        grant = parts.grants.give(decision.rule, by=resolved.by, timestamp=timestamp)
+        commit = parts.transcript.record_grant(grant)
+    await commit.wait()
+    if resolved.arguments is not None:
+        await _take_edit(turn, ready, resolved.arguments)
+    return decision
+
+
+def _verdict_of(resolved: Resolved, question: Question) -> Verdict:
+    if resolved.state == "expired" and isinstance(resolved.decision, Deny):
+        return resolved.decision.model_copy(update={"would_allow": question.would_allow})
+    return resolved.decision
+
+
+async def _take_edit(turn: Turn, ready: ReadyCall, arguments: dict[str, Any]) -> None:
+    """Put a person's arguments in place of the model's; they enter the gate again."""
+    call = ready.call.model_copy(update={"arguments": arguments})
+    reason = unfit_reason(call)
+    if reason:
+        raise ToolInputError(f"The edited arguments cannot be used: {reason}.")
+    ready.arguments, reach = read_call(ready.tool, arguments)
+    ready.request = ready.request.model_copy(
+        update={"arguments": dict(ready.arguments), "reach": reach}
+    )
+    ready.is_edited = True
+    ready.render = await show_call(ready.tool, ready.arguments, ready.context)
+    turn.emit(
+        ToolCallEvent,
+        call_id=ready.call.call_id,
+        tool=ready.call.name,
+        arguments=arguments,
+        render=ready.render,
+    )
+
+
+def _record(
+    turn: Turn, ready: ReadyCall, decision: Decision, *, by: str, request_id: str | None = None
+) -> None:
+    turn.parts.transcript.record_permission(
+        turn.turn_id, ready.call.call_id, decision, by=by, request_id=request_id
+    )

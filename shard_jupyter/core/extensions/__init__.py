@@ -1,0 +1,1 @@
+"""Extensions: the host that installs them and the diagnostics of their registrations."""

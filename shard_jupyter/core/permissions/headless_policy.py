@@ -1,0 +1,42 @@
+"""What becomes of an ask when there is nobody to ask (Shard §6.2). Pure."""
+
+from __future__ import annotations
+
+import json
+from typing import Literal
+
+from shard_jupyter.contracts.permission_gate import Offer
+from shard_jupyter.types.decisions import Allow, Ask, Deny, Rule
+
+AskSetting = Literal["inline", "deny", "rules", "yes"]
+"""`inline`: a person answers. `deny`: what would be asked is denied, and allow rules do not count.
+`rules`: what no allow rule covers is denied. `yes`: what no deny rule forbids runs."""
+
+
+def is_headless(ask: AskSetting) -> bool:
+    return ask != "inline"
+
+
+def counts_allow_rules(ask: AskSetting) -> bool:
+    return ask != "deny"
+
+
+def settle_without_person(setting: AskSetting, ask: Ask, offer: Offer) -> Allow | Deny:
+    """Decide an ask. A denial names the rule that would have allowed it, where one could."""
+    if setting == "yes":
+        return Allow(why="the run was started with ask=yes")
+    if setting == "deny":
+        return Deny(reason="What would be asked is denied in this run (ask=deny).", by="headless")
+    return Deny(
+        reason=f"Nobody could be asked, and {ask.why}.",
+        by="headless",
+        would_allow=write_rule(offer.would_allow),
+    )
+
+
+def write_rule(rule: Rule | None) -> str:
+    """Write a rule as a rule file has it; empty for none."""
+    if rule is None:
+        return ""
+    kept = rule.model_dump(exclude_defaults=True, exclude={"source"})
+    return json.dumps({"effect": rule.effect, **kept}, ensure_ascii=False)
