@@ -8,6 +8,7 @@ never as strings: `/srv/data` must not admit `/srv/data-secret`.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import stat
@@ -58,6 +59,9 @@ _ODD = re.compile(
 )
 
 
+_FOLLOW_TRIES = 50
+
+
 @dataclass(frozen=True)
 class Located:
     """One path, judged.
@@ -85,7 +89,7 @@ def locate(cwd: Path, given: str) -> Located:
         ToolFailed: it is no usable path, or names a device, a pipe or a socket.
     """
     _refuse_unusable(given)
-    real = Path(os.path.realpath(cwd / given))
+    real = follow(cwd / given)
     _refuse_too_long(real)
     status = _status_of(real)
     if status is not None and not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
@@ -99,6 +103,18 @@ def locate(cwd: Path, given: str) -> Located:
     if secret and not why:
         why = f"{inner.name} may hold keys or passwords"
     return Located(given, real, inside=True, protected=bool(why), why=why, secret=secret)
+
+
+def follow(path: Path) -> Path:
+    """Follow every link, also where one vanishes between two looks of `realpath` at it.
+
+    Raises:
+        ToolFailed: it changes each time.
+    """
+    for _ in range(_FOLLOW_TRIES):
+        with contextlib.suppress(FileNotFoundError):
+            return Path(os.path.realpath(path))
+    raise ToolFailed(f"{shown(str(path))} changes while it is looked at.")
 
 
 def is_within(path: Path, folder: Path) -> bool:
@@ -153,7 +169,7 @@ def is_at(descriptor: int, real: Path) -> bool:
     """True if the open file still has the name under which it was judged."""
     if OPEN_FILES.is_dir():
         return (OPEN_FILES / str(descriptor)).readlink() == real
-    return os.path.samestat(os.fstat(descriptor), real.lstat()) and real == real.resolve()
+    return os.path.samestat(os.fstat(descriptor), real.lstat()) and real == follow(real)
 
 
 def _refuse_unusable(given: str) -> None:

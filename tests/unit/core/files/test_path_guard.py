@@ -147,3 +147,25 @@ def test_invisible_characters_are_shown():
     assert shown("a\n\u202eb\x1b") == "a\\n\\u202eb\\x1b"
     assert shown(os.fsdecode(b"\xff")) == "\ufffd"
     assert shown("naïve.py") == "naïve.py"
+
+
+@pytest.mark.parametrize(("times", "judged"), [(1, True), (2, True), (10_000, False)])
+def test_a_link_that_comes_and_goes_is_looked_at_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int, judged: bool
+) -> None:
+    """Between `lstat` and `readlink` a link can vanish: then `realpath` raises."""
+    realpath, left = os.path.realpath, [times]
+
+    def vanishing(path: Path) -> str:
+        if left[0]:
+            left[0] -= 1
+            raise FileNotFoundError(2, "gone", str(path))
+        return realpath(path)
+
+    workspace = tmp_path.resolve()
+    monkeypatch.setattr(os.path, "realpath", vanishing)
+    if judged:
+        assert locate(workspace, "link").inside
+    else:
+        with pytest.raises(ToolFailed, match="changes while it is looked at"):
+            locate(workspace, "link")
