@@ -106,13 +106,13 @@ def locate(cwd: Path, given: str) -> Located:
 
 
 def follow(path: Path) -> Path:
-    """Follow every link, also where one vanishes between two looks of `realpath` at it.
+    """Follow every link, also where one vanishes, or a file takes its place, meanwhile.
 
     Raises:
         ToolFailed: it changes each time.
     """
     for _ in range(_FOLLOW_TRIES):
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(OSError):
             return Path(os.path.realpath(path))
     raise ToolFailed(f"{shown(str(path))} changes while it is looked at.")
 

@@ -149,17 +149,18 @@ def test_invisible_characters_are_shown():
     assert shown("naïve.py") == "naïve.py"
 
 
+@pytest.mark.parametrize("error", [FileNotFoundError(2, "gone"), OSError(22, "no link any more")])
 @pytest.mark.parametrize(("times", "judged"), [(1, True), (2, True), (10_000, False)])
 def test_a_link_that_comes_and_goes_is_looked_at_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int, judged: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int, judged: bool, error: OSError
 ) -> None:
-    """Between `lstat` and `readlink` a link can vanish: then `realpath` raises."""
+    """Between `lstat` and `readlink` a link can vanish or be replaced: then `realpath` raises."""
     realpath, left = os.path.realpath, [times]
 
     def vanishing(path: Path) -> str:
         if left[0]:
             left[0] -= 1
-            raise FileNotFoundError(2, "gone", str(path))
+            raise error
         return realpath(path)
 
     workspace = tmp_path.resolve()
