@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
+from typing import Protocol
 
 from shard_jupyter.types.decisions import Rule
 from shard_jupyter.types.plans import PlanArtifact
@@ -23,7 +23,7 @@ class Mode(WireModel):
     read_only: bool = False
     prompt_section: str = ""
     rules: tuple[Rule, ...] = ()
-    turn_end_extractor: Literal["plan"] | None = None
+    turn_end_extractor: str | None = None
 
 
 class TurnEndExtractor(Protocol):

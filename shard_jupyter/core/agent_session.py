@@ -14,18 +14,21 @@ import anyio
 from shard_jupyter.contracts.event_bus import Subscriber, Unsubscribe
 from shard_jupyter.contracts.provider import Provider
 from shard_jupyter.contracts.runtime import RuntimeCapabilities, SteerReply
+from shard_jupyter.core.calls.wire_fitness import unfit_reason
 from shard_jupyter.core.limits.pricing import Price
 from shard_jupyter.core.permissions.pending_requests import Resolved, RuleRefused
 from shard_jupyter.core.turn import AgentParts, Turn
 from shard_jupyter.core.turn_loop import run_turn
 from shard_jupyter.core.turn_state import TurnState
-from shard_jupyter.errors import AgentBusy, AgentClosed, UsageError
+from shard_jupyter.errors import AgentBusy, AgentClosed, CommandError, UsageError
+from shard_jupyter.store.surrogates import clean_text
 from shard_jupyter.types.decisions import Rule
 from shard_jupyter.types.events import ModeChanged, ModelSwitched
 from shard_jupyter.types.ids import ID_PATTERN, new_id
 from shard_jupyter.types.refusals import Refusal
 from shard_jupyter.types.turns import TurnResult
 from shard_jupyter.types.usage import UsageRecord, UsageTotals
+from shard_jupyter.types.wire_model import Unknown
 
 UsageSink = Callable[[tuple[UsageRecord, ...]], Awaitable[None]]
 
@@ -145,9 +148,15 @@ class AgentSession:
         Raises:
             AgentBusy: a turn runs.
             AgentClosed: after `aclose`.
+            UsageError: the budget is in money, and the model has no price.
         """
         self._refuse_when_closed()
         self._refuse_when_busy("Switch the model when it has ended.")
+        if self._parts.settings.budget.usd is not None and not (price and price.is_complete):
+            raise UsageError(
+                f"The budget is in money, and {provider.route.model_id!r} has no price.",
+                next_step="Set one, or choose another model.",
+            )
         old, self._parts.provider, self._parts.price = self._parts.provider, provider, price
         names = (old.route.model_id, provider.route.model_id)
         self._parts.transcript.record_checkpoint(
@@ -171,10 +180,20 @@ class AgentSession:
         """Answer an open question; the first answer wins, a late one gives False.
 
         Raises:
-            CommandError: `allow_always` without a rule that was offered (code `rule`).
+            CommandError: `allow_always` without a rule that was offered (code `rule`), or
+                arguments that are no JSON (code `schema`). The question stays open.
         """
+        if arguments is not None and (reason := unfit_reason(Unknown(tag="", raw=arguments))):
+            message = f"these arguments cannot be used: {reason}"
+            raise CommandError(message, code="schema", command_id=request_id)
         outcome = self._parts.desk.answer(
-            self._parts.agent_id, request_id, decision, rule, by, note=note, arguments=arguments
+            self._parts.agent_id,
+            request_id,
+            decision,
+            rule,
+            by,
+            note=clean_text(note),
+            arguments=arguments,
         )
         if isinstance(outcome, RuleRefused):
             raise outcome.as_error(request_id)

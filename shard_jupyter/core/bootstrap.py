@@ -14,6 +14,7 @@ from shard_jupyter.contracts.clock import Clock
 from shard_jupyter.contracts.event_bus import EventBus
 from shard_jupyter.contracts.provider import Provider
 from shard_jupyter.core.agent_session import AgentSession, UsageSink
+from shard_jupyter.core.calls.call_permission import write_down
 from shard_jupyter.core.children.child_environment import child_environment
 from shard_jupyter.core.extensions.host import ExtensionSnapshot
 from shard_jupyter.core.files.file_locks import FileLocks
@@ -110,7 +111,7 @@ async def assemble_agent(
             bus=bus,
             transcript=transcript,
             steers=SteerQueue(),
-            desk=PermissionDesk(clock, lambda resolved: bus.emit(resolved.as_event())),
+            desk=PermissionDesk(clock, lambda resolved: write_down(parts, resolved)),
             clock=clock,
             processes=SystemProcessRunner(),
             locks=FileLocks(),

@@ -217,12 +217,29 @@ def _take_answer(turn: Turn, stream: _Stream, answer: Answered, attempts: int) -
 
 def _mend_answer(message: Message) -> Message:
     """Take out of an answer what no log, client or later request could carry."""
+    message = _tell_twins_apart(message)
     try:
         return fit_for_wire(message)
     except ValueError:
         return fit_for_wire(
             message.model_copy(update={"content": tuple(map(_mend_block, message.content))})
         )
+
+
+def _tell_twins_apart(message: Message) -> Message:
+    """Give each call an id of its own: results are paired by it."""
+    ids = [call.call_id for call in message.tool_calls]
+    if len(set(ids)) == len(ids):
+        return message
+    content: list[ContentBlock] = []
+    seen: set[str] = set()
+    for block in message.content:
+        if isinstance(block, ToolCallBlock):
+            if block.call_id in seen:
+                block = block.model_copy(update={"call_id": new_id("call")})
+            seen.add(block.call_id)
+        content.append(block)
+    return message.model_copy(update={"content": tuple(content)})
 
 
 def _mend_block(block: ContentBlock) -> ContentBlock:

@@ -51,6 +51,7 @@ class Transcript:
         self._clock = clock
         self._full_texts = dict(full_texts or {})
         self._open_results: dict[str, ToolResultBlock | None] = {}
+        self._newest: Commit | None = None
         self.repairs: tuple[str, ...] = ()
         self.messages: list[Message] = []
         self.plan: PlanArtifact | None = None
@@ -200,8 +201,14 @@ class Transcript:
             self.rebuild()
         return entry
 
-    async def flush(self) -> None:
-        await self._log.flush()
+    async def wait_for_disk(self) -> None:
+        """Return when all that was recorded until now is on disk.
+
+        Raises:
+            StorageError: it never will be.
+        """
+        if self._newest is not None:
+            await self._newest.wait()
 
     async def aclose(self) -> None:
         await self._log.aclose()
@@ -214,7 +221,7 @@ class Transcript:
         }
 
     def _append(self, entry: SessionEntry) -> Commit:
-        commit = self._log.append(entry)
+        commit = self._newest = self._log.append(entry)
         if isinstance(entry, MessageEntry):
             # The log keeps head and tail of a long text; a rebuilt window needs all of it.
             for spill in spill_large_texts(entry)[1]:

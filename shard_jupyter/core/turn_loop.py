@@ -248,8 +248,12 @@ def _contain(turn: Turn, what: str) -> Iterator[None]:
 def _keep_plan(turn: Turn) -> None:
     """Ask the mode's extractor for something worth keeping (Shard §4.4)."""
     name = turn.parts.modes.current.turn_end_extractor
-    extractor = turn.parts.extractors.get(name) if name else None
+    if name is None:
+        return
+    extractor = turn.parts.extractors.get(name)
     if extractor is None:
+        message = f"No extension brings the extractor {name!r}, so nothing was kept."
+        turn.emit(Notice, code="no_extractor", message=message, tone="warn")
         return
     plan = None
     with _contain(turn, f"The extractor {name!r}"):

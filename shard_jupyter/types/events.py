@@ -114,6 +114,8 @@ class PermissionRequest(Event):
     render: tuple[RenderDescriptor, ...] = ()
     why: str = ""
     offered_rules: tuple[Rule, ...] = ()
+    would_allow: str = ""
+    """The rule, as JSON, that a rule file would need to allow it; empty when none can."""
     expires_at: str | None = None
 
 

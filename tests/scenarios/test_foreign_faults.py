@@ -13,18 +13,15 @@ import pytest
 from shard_jupyter.contracts.mode import Mode
 from shard_jupyter.contracts.provider import Answered, ProviderEvent, ProviderRequest, TextDelta
 from shard_jupyter.errors import Bug, StorageError, ToolFailed, ToolInputError
-from shard_jupyter.protocol.decode_event import decode_event
-from shard_jupyter.protocol.framing import decode_record, encode_record
 from shard_jupyter.testing.scripted_provider import call, calls, say
 from shard_jupyter.types.content import ImageBlock, TextBlock, ToolCallBlock
 from shard_jupyter.types.messages import Message
 from shard_jupyter.types.render_descriptors import ProgressDescriptor, TextDescriptor
 from shard_jupyter.types.tool_results import ToolResult, text_result
 from shard_jupyter.types.usage import TokenUsage
-from shard_jupyter.types.wire_model import Unknown
 from tests.agent_rig import AgentRig, open_agent
 from tests.faulty_tool import FaultyTool
-from tests.scenarios.test_stop_anywhere import check_order
+from tests.turn_checks import check_order, check_wire
 
 pytestmark = pytest.mark.proves("A03", "A04", "A16")
 
@@ -34,15 +31,6 @@ def raiser(error: BaseException | type[BaseException]) -> Callable[..., Any]:
         raise error
 
     return raise_it
-
-
-def check_wire(rig: AgentRig) -> None:
-    """Every client can read every event, and so can whoever opens the log."""
-    for event in rig.events:
-        read = decode_event(decode_record(encode_record(event)))
-        assert not isinstance(read, Unknown), event
-        assert read == event
-    assert rig.log()
 
 
 ERRORS = {
@@ -340,3 +328,33 @@ async def test_a_mode_with_its_own_toolset_runs_nothing_else(tmp_path: Path) -> 
             await rig.session.prompt("go")
             assert [status for status, _ in rig.results()] == ["denied"]
     assert tool.ran == []
+
+
+async def test_a_mode_whose_extractor_nobody_brings_is_told(tmp_path: Path) -> None:
+    with anyio.fail_after(10):
+        async with open_agent(tmp_path, say("ok")) as rig:
+            build = rig.session.parts.modes.modes["build"]
+            rig.session.parts.modes.modes["odd"] = build.model_copy(
+                update={"name": "odd", "turn_end_extractor": "todo"}
+            )
+            rig.session.set_mode("odd")
+            assert (await rig.session.prompt("go")).outcome == "completed"
+    assert [notice.code for notice in rig.seen("notice")] == ["no_extractor"]
+
+
+async def test_calls_of_one_answer_with_one_id_each_get_their_own_result(tmp_path: Path) -> None:
+    twins = tuple(
+        ToolCallBlock(call_id="call-twin", name="odd", arguments={"n": n}) for n in range(3)
+    )
+    answered = Answered(
+        message=Message(role="assistant", content=twins),
+        stop_reason="tool_calls",
+        tokens=TokenUsage(),
+    )
+    tool = FaultyTool()
+    with anyio.fail_after(10):
+        async with open_agent(tmp_path, say("ok"), tools=[tool]) as rig:
+            play(rig, lambda: (answered,))
+            assert (await rig.session.prompt("go")).text == "ok"
+            check_order(rig)
+    assert [arguments["n"] for arguments in tool.ran] == [0, 1, 2]

@@ -21,7 +21,7 @@ from shard_jupyter.types.events import AgentEvent, PermissionRequest
 from shard_jupyter.types.tool_results import ToolResult, text_result
 from tests.agent_rig import AgentRig, open_agent
 from tests.faulty_tool import FaultyTool
-from tests.scenarios.test_stop_anywhere import check_order
+from tests.turn_checks import check_order
 
 pytestmark = pytest.mark.proves("A06", "A07")
 

@@ -22,7 +22,7 @@ from shard_jupyter.types.decisions import CommandPattern, Rule
 from shard_jupyter.types.events import AgentEvent, PermissionRequest
 from tests.agent_rig import AgentRig, open_agent
 from tests.faulty_tool import FaultyTool
-from tests.scenarios.test_stop_anywhere import check_order
+from tests.turn_checks import check_order
 
 pytestmark = pytest.mark.proves("A06", "A07", "B11")
 
@@ -156,14 +156,65 @@ async def test_an_edit_goes_before_no_deny_rule(tmp_path: Path) -> None:
     assert not (rig.cwd / "secret").exists()
 
 
-@pytest.mark.parametrize(
-    "edited",
-    [{}, {"path": "a.txt"}, {"path": "a.txt", "content": 3j}, {"path": "\ud800", "content": ""}],
-)
+@pytest.mark.parametrize("edited", [{}, {"path": "a.txt"}, {"path": "a.txt", "content": 3}])
 async def test_an_edit_that_is_no_call_runs_nothing(tmp_path: Path, edited: Any) -> None:
     rig = await run(tmp_path, WRITE, lambda rig, q: answer(rig, q, arguments=edited))
     assert [status for status, _ in rig.results()] == ["error"]
     assert not (rig.cwd / "a.txt").exists()
+
+
+@pytest.mark.parametrize("value", ["\ud800", float("nan"), 2**60, object()])
+async def test_an_edit_that_nothing_can_carry_is_refused_and_leaves_the_question(
+    tmp_path: Path, value: Any
+) -> None:
+    def edit(rig: AgentRig, request: PermissionRequest) -> None:
+        with pytest.raises(CommandError, match="cannot be used"):
+            answer(rig, request, arguments={"path": "a.txt", "content": value})
+        assert answer(rig, request, "deny", note="half \ud800")
+
+    rig = await run(tmp_path, WRITE, edit)
+    assert [status for status, _ in rig.results()] == ["denied"]
+    for event in rig.events:
+        event.model_dump_json()
+
+
+@pytest.mark.parametrize("way", ["before", "after"])
+async def test_an_answer_that_an_interrupt_overtakes_is_still_kept(
+    tmp_path: Path, way: str
+) -> None:
+    """Clients were told that it is allowed for always; so it is, whatever became of the call."""
+
+    def answer_and_stop(rig: AgentRig, request: PermissionRequest) -> None:
+        if way == "before":
+            rig.session._turn.interrupt()
+        assert answer(rig, request, "allow_always", rule=request.offered_rules[0])
+        if way == "after":
+            rig.session._turn.interrupt()
+
+    rig = await run(tmp_path, WRITE, answer_and_stop)
+    assert rig.result.outcome == "interrupted"
+    assert [entry["grant"]["given_by"] for entry in rig.stored if entry["type"] == "grant"] == [
+        "person"
+    ]
+    async with open_agent(tmp_path, WRITE, say("ok"), ask="inline") as again:
+        await again.session.prompt("go on")
+        assert again.seen("permission_request") == []
+    assert (again.cwd / "a.txt").exists()
+
+
+async def test_a_grant_counts_from_the_moment_of_the_answer(tmp_path: Path) -> None:
+    """The answer is given to the second question, while the first still waits."""
+    plain = call("bash", command="touch made")
+    questions: list[PermissionRequest] = []
+
+    def keep(rig: AgentRig, request: PermissionRequest) -> None:
+        questions.append(request)
+        if len(questions) == 2:
+            answer(rig, questions[1], "allow_always", rule=request.offered_rules[0])
+            answer(rig, questions[0], "allow")
+
+    rig = await run(tmp_path, calls(plain, plain), keep, keep)
+    assert [status for status, _ in rig.results()] == ["ok", "ok"]
 
 
 async def test_a_change_to_plan_mode_stops_what_a_person_then_allows(tmp_path: Path) -> None:
@@ -355,7 +406,12 @@ async def test_every_decision_is_in_the_log_once(tmp_path: Path) -> None:
     rig = await run(tmp_path, step, answer, lambda rig, q: answer(rig, q, "deny"))
     entries = [entry for entry in rig.stored if entry["type"] == "permission"]
     told = [(entry["decision"]["kind"], entry["by"]) for entry in entries]
-    assert told == [("ask", "gate"), ("ask", "gate"), ("allow", "person"), ("deny", "person")]
+    assert sorted(told) == [
+        ("allow", "person"),
+        ("ask", "gate"),
+        ("ask", "gate"),
+        ("deny", "person"),
+    ]
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="fdatasync is what is slowed down")

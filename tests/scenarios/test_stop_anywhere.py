@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from shard_jupyter.types.content import ToolCallBlock
 from shard_jupyter.types.events import AgentEvent, PermissionRequest
 from shard_jupyter.types.usage import UsageRecord
 from tests.agent_rig import AgentRig, open_agent
+from tests.turn_checks import check_order, check_wire
 
 pytestmark = pytest.mark.proves("A03", "A05", "A06")
 
@@ -43,29 +43,29 @@ SCRIPT = (
     call("ls", path="."),
     say("Done."),
 )
-ANSWERS = {"echo same": "allow_always", "denied.txt": "deny"}
 
 
 def answer_for_person(rig: AgentRig) -> Callable[[AgentEvent], None]:
     """Answer each question a moment later, as a person in another task would.
 
-    Only once, where the answer is for always.
+    The same command is asked for twice; the first question gets the answer for both.
     """
-    always: set[str] = set()
+    same: list[PermissionRequest] = []
 
     def answer(event: AgentEvent) -> None:
         if not isinstance(event, PermissionRequest):
             return
         wanted = event.arguments.get("command") or event.arguments.get("path")
-        decision: Any = ANSWERS.get(wanted, "allow")
-        if wanted in always:
-            return
-        if decision == "allow_always":
-            always.add(wanted)
-        rule = event.offered_rules[0] if decision == "allow_always" else None
+        decision: Any = "deny" if wanted == "denied.txt" else "allow"
+        rule, question = None, event
+        if wanted == "echo same":
+            same.append(event)
+            if len(same) < 2:
+                return
+            decision, rule, question = "allow_always", event.offered_rules[0], same[0]
         asyncio.get_running_loop().call_soon(
             lambda: rig.session.answer_permission(
-                event.request_id, decision, by="person", rule=rule
+                question.request_id, decision, by="person", rule=rule
             )
         )
 
@@ -126,46 +126,6 @@ def commands_alive() -> list[psutil.Process]:
     return [child for child in children if child.name() in ("bash", "sleep", "git")]
 
 
-def check_order(rig: AgentRig) -> None:
-    entries = rig.log()
-    asked = [
-        block["call_id"]
-        for entry in entries
-        if entry["type"] == "message" and entry["role"] == "assistant"
-        for block in entry["content"]
-        if block["kind"] == "tool_call"
-    ]
-    closed = [entry["call_id"] for entry in entries if entry["type"] == "tool_result"]
-    assert sorted(closed) == sorted(asked)
-    turns = {entry["turn_id"] for entry in entries if "turn_id" in entry}
-    ends = Counter(entry["turn_id"] for entry in entries if entry["type"] == "turn_end")
-    assert ends == dict.fromkeys(turns, 1)
-    told = Counter(event.turn_id for event in rig.seen("turn_end"))
-    assert told == dict.fromkeys(turns, 1)
-    assert rig.seen("status")[-1].status == "idle"
-    questions = Counter(event.request_id for event in rig.seen("permission_request"))
-    resolved = Counter(event.request_id for event in rig.seen("permission_resolved"))
-    assert questions == resolved
-    assert set(questions.values()) <= {1}
-    desk = rig.session.parts.desk
-    assert (desk.pending(), desk._slots) == ((), {})
-    assert rig.provider.open_streams == 0
-    assert rig.session.active_turn is None
-    check_deltas(rig)
-
-
-def check_deltas(rig: AgentRig) -> None:
-    """Offsets add up, and what was shown was either kept or taken back."""
-    sent: Counter[tuple[str, str]] = Counter()
-    for event in rig.seen("message_delta"):
-        place = (event.item_id, event.call_id or event.channel)
-        assert event.offset == sent[place]
-        sent[place] += len(event.text)
-    ended = [event.item_id for event in rig.seen("message_complete", "message_discarded")]
-    assert len(set(ended)) == len(ended)
-    assert {item for item, _ in sent} <= set(ended)
-
-
 async def prepare(rig: AgentRig) -> int:
     await anyio.Path(rig.cwd / "a.txt").write_text("a\n", encoding="utf-8")
     return len(asyncio.all_tasks())
@@ -184,6 +144,7 @@ async def test_the_whole_turn_is_in_order_when_nobody_stops_it(tmp_path: Path) -
             await prepare(rig)
             result = await run_until(rig, lambda *_: None, 0)
             check_order(rig)
+            check_wire(rig)
             assert result.outcome == "completed"
             statuses = [status for status, _ in rig.results()]
     assert statuses == ["ok", "error", "ok", "error", "ok", "ok", "ok", "error", "denied", "ok"]

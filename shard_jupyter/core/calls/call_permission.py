@@ -15,15 +15,14 @@ import anyio.to_thread
 from shard_jupyter.contracts.permission_gate import GateRequest, Offer
 from shard_jupyter.core.calls.ready_call import Question, ReadyCall
 from shard_jupyter.core.calls.tool_boundary import read_call, show_call
-from shard_jupyter.core.calls.wire_fitness import unfit_reason
 from shard_jupyter.core.permissions.headless_policy import (
     is_headless,
     settle_without_person,
     write_rule,
 )
 from shard_jupyter.core.permissions.pending_requests import Resolved, Verdict
-from shard_jupyter.core.turn import Turn
-from shard_jupyter.errors import ToolFailed, ToolInputError
+from shard_jupyter.core.turn import AgentParts, Turn
+from shard_jupyter.errors import StorageError, ToolFailed
 from shard_jupyter.types.decisions import Allow, AllowAlways, Ask, Decision, Deny
 from shard_jupyter.types.events import PermissionRequest, StatusEvent, ToolCallEvent
 
@@ -127,7 +126,7 @@ def _conclude(turn: Turn, ready: ReadyCall, decision: Allow | AllowAlways | Deny
     if ready.question is not None:
         turn.parts.desk.settle(ready.question.request_id, decision, "gate")
         withdraw_question(turn, ready, "")
-    if isinstance(decision, Deny) or ready.request.may_change_things:
+    elif isinstance(decision, Deny) or ready.request.may_change_things:
         _record(turn, ready, decision, by="gate")
     return decision
 
@@ -162,54 +161,54 @@ async def _open_question(turn: Turn, ready: ReadyCall, ask: Ask) -> None:
         render=ready.render,
         why=ask.why,
         offered_rules=offer.rules,
+        would_allow=write_rule(offer.would_allow),
         expires_at=expires.isoformat(timespec="milliseconds") if expires else None,
     )
     _record(turn, ready, ask, by="gate", request_id=ask.request_id)
     parts.desk.open(question, timeout_seconds=seconds)
-    ready.question = Question(ask.request_id, ask.covers, write_rule(offer.would_allow))
+    ready.question = Question(ask.request_id, ask.covers)
     parts.bus.emit(question)
 
 
 async def _await_person(turn: Turn, ready: ReadyCall, question: Question) -> Verdict:
     """Wait for the first answer, whoever gives it; it is on disk before it is acted on."""
-    parts = turn.parts
     turn.emit(StatusEvent, status="waiting-for-permission")
     try:
-        resolved = await parts.desk.wait(question.request_id)
+        resolved = await turn.parts.desk.wait(question.request_id)
     finally:
         ready.question = None
         turn.emit(StatusEvent, status="streaming")
-    decision = _verdict_of(resolved, question)
-    commit = parts.transcript.record_permission(
-        turn.turn_id,
-        ready.call.call_id,
-        decision,
-        by=resolved.by,
-        request_id=question.request_id,
-        arguments=resolved.arguments,
-    )
-    if isinstance(decision, AllowAlways):
-        timestamp = parts.clock.now().isoformat(timespec="milliseconds")
-        grant = parts.grants.give(decision.rule, by=resolved.by, timestamp=timestamp)
-        commit = parts.transcript.record_grant(grant)
-    await commit.wait()
+    await turn.parts.transcript.wait_for_disk()
     if resolved.arguments is not None:
         await _take_edit(turn, ready, resolved.arguments)
-    return decision
-
-
-def _verdict_of(resolved: Resolved, question: Question) -> Verdict:
-    if resolved.state == "expired" and isinstance(resolved.decision, Deny):
-        return resolved.decision.model_copy(update={"would_allow": question.would_allow})
     return resolved.decision
+
+
+def write_down(parts: AgentParts, resolved: Resolved) -> None:
+    """Record how a question ended and tell every client, at once, whoever still waits for it."""
+    request = resolved.request
+    try:
+        parts.transcript.record_permission(
+            request.turn_id or "",
+            request.call_id,
+            resolved.decision,
+            by=resolved.by,
+            request_id=request.request_id,
+            arguments=resolved.arguments,
+        )
+        if isinstance(resolved.decision, AllowAlways):
+            timestamp = parts.clock.now().isoformat(timespec="milliseconds")
+            rule = resolved.decision.rule
+            grant = parts.grants.give(rule, by=resolved.by, timestamp=timestamp)
+            parts.transcript.record_grant(grant)
+    except StorageError:
+        # The turn meets the same error at its next entry; whoever answered is not to blame.
+        pass
+    parts.bus.emit(resolved.as_event())
 
 
 async def _take_edit(turn: Turn, ready: ReadyCall, arguments: dict[str, Any]) -> None:
     """Put a person's arguments in place of the model's; they enter the gate again."""
-    call = ready.call.model_copy(update={"arguments": arguments})
-    reason = unfit_reason(call)
-    if reason:
-        raise ToolInputError(f"The edited arguments cannot be used: {reason}.")
     ready.arguments, reach = read_call(ready.tool, arguments)
     ready.request = ready.request.model_copy(
         update={"arguments": dict(ready.arguments), "reach": reach}

@@ -14,11 +14,10 @@ from shard_jupyter.types.tool_results import ToolResult
 
 @dataclass(frozen=True)
 class Question:
-    """A question that was put to all clients. `covers`: see `Ask`; `would_allow`: see `Deny`."""
+    """A question that was put to all clients. `covers`: see `Ask`."""
 
     request_id: str
     covers: str
-    would_allow: str
 
 
 @dataclass

@@ -151,12 +151,14 @@ class PendingRequests:
     def expire(self, now: float) -> tuple[Resolved, ...]:
         """Deny every request whose deadline is `now` or earlier, in the order of opening."""
         due = [
-            request_id
-            for request_id, row in self._rows.items()
+            row.request
+            for row in self._rows.values()
             if row.deadline is not None and row.deadline <= now
         ]
-        verdict = Deny(reason="nobody answered in time", by="expired")
-        ended = [self._resolve(request_id, "expire", verdict, "shard") for request_id in due]
+        ended = [
+            self._resolve(request.request_id, "expire", _expired(request), "shard")
+            for request in due
+        ]
         return tuple(one for one in ended if isinstance(one, Resolved))
 
     def pending(self, agent_id: str | None = None) -> tuple[PermissionRequest, ...]:
@@ -180,6 +182,10 @@ class PendingRequests:
             return Discarded(request_id)
         del self._rows[request_id]
         return Resolved(row.request, TRANSITIONS["open", event], verdict, by, arguments)
+
+
+def _expired(request: PermissionRequest) -> Deny:
+    return Deny(reason="nobody answered in time", by="expired", would_allow=request.would_allow)
 
 
 def _find_offered(
