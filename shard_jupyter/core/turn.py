@@ -21,7 +21,6 @@ from shard_jupyter.core.limits.budget import Budget
 from shard_jupyter.core.limits.pricing import Price
 from shard_jupyter.core.modes.controller import ModeController
 from shard_jupyter.core.permissions.grants import GrantTable
-from shard_jupyter.core.permissions.headless_policy import AskSetting
 from shard_jupyter.core.permissions.permission_desk import PermissionDesk
 from shard_jupyter.core.providers.retry import RetryPolicy
 from shard_jupyter.core.steering import SteerQueue
@@ -29,6 +28,7 @@ from shard_jupyter.core.tools.tool_registry import ToolRegistry
 from shard_jupyter.core.transcript import Transcript
 from shard_jupyter.core.turn_state import Instruction, TurnEvent, TurnState, step
 from shard_jupyter.types.content import ToolCallBlock
+from shard_jupyter.types.decisions import AskSetting
 from shard_jupyter.types.events import AgentEvent, Event
 from shard_jupyter.types.turns import Denial, TurnResult
 from shard_jupyter.types.usage import UsageRecord, UsageTotals

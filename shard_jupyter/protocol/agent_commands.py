@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, StrictBool, model_validator
 
+from shard_jupyter.types.decisions import AskSetting
 from shard_jupyter.types.ids import Id
 from shard_jupyter.types.tool_results import ToolResult
 from shard_jupyter.types.wire_model import WireModel
@@ -38,6 +39,14 @@ class Prompt(AgentCommand):
     turn_id: Id | None = None
     """The id that the turn gets; null: the agent makes one."""
     when_busy: Literal["refuse", "queue"] = "refuse"
+    ask: AskSetting | None = None
+    """Who decides in this turn what no rule covers; null: as the agent was made."""
+    timeout_seconds: Annotated[float, Field(gt=0)] | None = None
+    """After which the turn is stopped; null: no limit."""
+    budget: Annotated[str, Field(max_length=64)] | None = None
+    """What this turn may use, as `200k` tokens or `$1.50`; null: no limit of its own."""
+    record: Annotated[str, Field(min_length=1)] | None = None
+    """Absolute path of the cassette that this turn is recorded into."""
 
 
 class Steer(AgentCommand):

@@ -9,7 +9,7 @@ from pydantic import Field, StrictBool, field_validator
 from shard_jupyter.protocol.agent_commands import AgentCommand, Command, Cursor, Name
 from shard_jupyter.protocol.handshake import OfferedTool, Role
 from shard_jupyter.types.agents import AgentInfo, AgentStatus, RuntimeState
-from shard_jupyter.types.decisions import Rule
+from shard_jupyter.types.decisions import AskSetting, Rule
 from shard_jupyter.types.events import Event
 from shard_jupyter.types.ids import Id
 
@@ -40,6 +40,10 @@ class AgentCreate(Command):
     """True: project files of `cwd` count, for this run of the agent only."""
     session_id: Id | None = None
     """Adopt an existing session instead of starting an empty one."""
+    ask: AskSetting | None = None
+    """Who decides what no rule covers, unless a prompt says otherwise; null: as configured."""
+    environment: dict[str, str] | None = Field(default=None, repr=False)
+    """The variables of the client: keys, PATH. Never stored; null: those of the server."""
 
     @field_validator("permissions")
     @classmethod

@@ -15,6 +15,8 @@ RuntimeState = Literal["stopped", "starting", "running", "failed"]
 class AgentInfo(WireModel):
     id: Id
     name: str
+    session_id: str = ""
+    """Names its log: what `agent.create` adopts."""
     cwd: str
     model: str
     mode: str

@@ -10,6 +10,13 @@ from shard_jupyter.types.ids import Id
 from shard_jupyter.types.wire_model import KeptModel, WireModel
 
 Effect = Literal["allow", "deny", "ask"]
+AskSetting = Literal["inline", "deny", "rules", "yes", "recorded"]
+"""Who decides what no rule covers.
+
+`inline`: a person answers. `deny`: what would be asked is denied, and allow rules do not count.
+`rules`: what no allow rule covers is denied. `yes`: what no deny rule forbids runs. `recorded`: as
+`rules`, and what a person answered when the cassette was recorded counts once more.
+"""
 RuleSource = Literal["builtin", "policy", "user", "project", "run", "mode", "headless"]
 
 

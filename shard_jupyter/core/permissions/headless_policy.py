@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Literal
 
 from shard_jupyter.contracts.permission_gate import Offer
-from shard_jupyter.types.decisions import Allow, Ask, Deny, Rule
-
-AskSetting = Literal["inline", "deny", "rules", "yes"]
-"""`inline`: a person answers. `deny`: what would be asked is denied, and allow rules do not count.
-`rules`: what no allow rule covers is denied. `yes`: what no deny rule forbids runs."""
+from shard_jupyter.types.decisions import Allow, Ask, AskSetting, Deny, Rule
 
 
 def is_headless(ask: AskSetting) -> bool:

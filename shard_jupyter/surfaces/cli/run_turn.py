@@ -21,16 +21,12 @@ import anyio.to_thread
 from shard_jupyter.contracts.event_bus import Subscriber, Unsubscribe
 from shard_jupyter.core.children.process_end import kill_all_descendants
 from shard_jupyter.errors import ShardError
-from shard_jupyter.surfaces.cli.approval_prompt import (
-    DescribeRule,
-    Reply,
-    TerminalLines,
-    ask_person,
-)
 from shard_jupyter.surfaces.cli.event_printer import EventPrinter
 from shard_jupyter.surfaces.cli.exit_codes import INTERRUPTED, exit_code
 from shard_jupyter.surfaces.cli.run_request import RunRequest
 from shard_jupyter.surfaces.cli.run_view import RunView
+from shard_jupyter.surfaces.conversation.question import DescribeRule, Reply
+from shard_jupyter.surfaces.conversation.terminal_question import TerminalLines, ask_person
 from shard_jupyter.types.events import PermissionRequest
 from shard_jupyter.types.turns import TurnResult
 

@@ -25,7 +25,6 @@ from shard_jupyter.core.config.settings import Settings
 from shard_jupyter.core.extensions.host import ExtensionSnapshot
 from shard_jupyter.core.limits.budget import Budget, parse_budget
 from shard_jupyter.core.modes.controller import ModeController
-from shard_jupyter.core.permissions.headless_policy import AskSetting
 from shard_jupyter.core.providers.retry import RetryPolicy
 from shard_jupyter.core.providers.router import Router
 from shard_jupyter.core.turn import TurnSettings
@@ -33,6 +32,7 @@ from shard_jupyter.errors import SessionNotFound, UnknownModel, UsageError
 from shard_jupyter.store.blobs import FileBlobStore
 from shard_jupyter.store.session_index import session_path
 from shard_jupyter.store.usage_log import UsageLog
+from shard_jupyter.types.decisions import AskSetting
 from shard_jupyter.types.ids import new_id
 from shard_jupyter.types.usage import UsageRecord
 

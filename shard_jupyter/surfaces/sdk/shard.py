@@ -25,12 +25,13 @@ from shard_jupyter.core.bootstrap import assemble_agent
 from shard_jupyter.core.event_bus import EventQueue, LocalEventBus
 from shard_jupyter.core.extensions.host import ExtensionHost
 from shard_jupyter.core.limits.budget import Budget
-from shard_jupyter.core.permissions.headless_policy import AskSetting
 from shard_jupyter.core.system_clock import SystemClock
-from shard_jupyter.errors import AgentClosed, StorageError, TurnFailed, UsageError
+from shard_jupyter.errors import AgentClosed, StorageError, UsageError
 from shard_jupyter.surfaces.composition import install_bundled
+from shard_jupyter.surfaces.conversation.outcome import raise_for_outcome
 from shard_jupyter.surfaces.sdk.approvals import ApprovalCaller, OnApproval
 from shard_jupyter.surfaces.sdk.assembly import Options, Plan, make_plan, open_provider, write_usage
+from shard_jupyter.types.decisions import AskSetting
 from shard_jupyter.types.events import Notice
 from shard_jupyter.types.turns import TurnResult
 from shard_jupyter.types.usage import UsageRecord, UsageTotals
@@ -254,27 +255,3 @@ class Shard:
                     tone="warn",
                 )
             )
-
-
-def raise_for_outcome(result: TurnResult) -> None:
-    """Raise unless the work was done.
-
-    Raises:
-        TurnFailed: `code` is the error's, `denied`, or the outcome.
-    """
-    if result.denials:
-        denial = result.denials[0]
-        allow = f" This rule would allow it: {denial.would_allow}." if denial.would_allow else ""
-        raise TurnFailed(
-            f"A call of {denial.tool!r} was denied: {denial.reason}",
-            result,
-            code="denied",
-            next_step=f"Answer approvals, or add a rule to permissions.rules.{allow}",
-        )
-    if result.outcome == "completed":
-        return
-    if result.error is not None:
-        raise TurnFailed(
-            result.error.message, result, code=result.error.code, next_step=result.error.next_step
-        )
-    raise TurnFailed(f"The turn was {result.outcome}.", result, code=result.outcome)

@@ -17,12 +17,12 @@ import anyio.lowlevel
 
 from shard_jupyter.contracts.event_bus import Subscriber, Unsubscribe
 from shard_jupyter.errors import UnknownModel
-from shard_jupyter.surfaces.cli.approval_prompt import Reply
 from shard_jupyter.surfaces.cli.main import run_cli
 from shard_jupyter.surfaces.cli.run_request import RunRequest
 from shard_jupyter.surfaces.cli.run_turn import AskPerson, run_turn
 from shard_jupyter.surfaces.cli.run_view import JsonView, PersonView
 from shard_jupyter.surfaces.cli.terminal import Palette
+from shard_jupyter.surfaces.conversation.question import Reply
 from shard_jupyter.types.events import AgentEvent, MessageDelta, Notice, PermissionRequest
 from shard_jupyter.types.turns import Outcome, TurnResult
 

@@ -14,15 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
-from shard_jupyter.surfaces.cli.approval_prompt import (
-    Reply,
-    TerminalLines,
-    ask_person,
-    read_reply,
-    show_question,
-)
 from shard_jupyter.surfaces.cli.event_printer import EventPrinter
 from shard_jupyter.surfaces.cli.run_turn import Questioner
+from shard_jupyter.surfaces.conversation.question import Reply, read_reply, show_question
+from shard_jupyter.surfaces.conversation.terminal_question import TerminalLines, ask_person
 from shard_jupyter.types.decisions import CommandPattern, Rule
 from shard_jupyter.types.events import PermissionRequest
 from shard_jupyter.types.render_descriptors import DiffDescriptor, Hunk, TextDescriptor

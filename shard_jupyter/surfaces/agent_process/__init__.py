@@ -1,0 +1,1 @@
+"""A process that holds agents and serves them to one client, which is whoever started it."""
