@@ -11,6 +11,7 @@ ShardError                     has `code` (stable, for machines) and `next_step`
 │   ├── CassetteMismatch       a replayed run asked for something that was not recorded
 │   ├── AgentBusy              a second prompt while one runs
 │   ├── AgentClosed            the agent was closed
+│   ├── AnswerMismatch         an answer that does not fit the schema it was asked for
 │   └── TurnFailed             a turn did not end as completed
 ├── ModelVisibleError          the model: becomes the tool result, the turn goes on
 │   ├── ToolInputError         arguments that do not fit the tool
@@ -29,6 +30,13 @@ ShardError                     has `code` (stable, for machines) and `next_step`
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+
+_OBEYED = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
 
 class ShardError(Exception):
     """Root of the tree. `code` never changes its meaning; `next_step` may be empty."""
@@ -44,6 +52,16 @@ class ShardError(Exception):
 
     def __str__(self) -> str:
         return join_sentences(self.message, self.next_step)
+
+    @property
+    def _render_traceback_(self) -> Callable[[], list[str]]:
+        """What IPython shows instead of a traceback: who made the call cannot mend our code."""
+        return self._tell_in_one_line
+
+    def _tell_in_one_line(self) -> list[str]:
+        # A name in it may come from a file or a model, and a terminal obeys what it is shown.
+        told = _OBEYED.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", str(self))
+        return [f"{type(self).__name__}: {told}"]
 
 
 def join_sentences(first: str, second: str) -> str:
@@ -97,6 +115,22 @@ class AgentBusy(UserError):
 
 class AgentClosed(UserError):
     code = "agent_closed"
+
+
+class AnswerMismatch(UserError):
+    """An answer that does not fit the schema it was asked for.
+
+    Attributes:
+        problems: one line for each place that does not fit, for a person and for the model.
+    """
+
+    code = "answer_mismatch"
+
+    def __init__(
+        self, message: str, problems: tuple[str, ...] = (), *, next_step: str = ""
+    ) -> None:
+        super().__init__(message, next_step=next_step)
+        self.problems = problems
 
 
 class TurnFailed(UserError):
@@ -171,7 +205,7 @@ class WriterBusy(StorageError):
     code = "writer_busy"
 
     def __init__(self, message: str, *, owner: str) -> None:
-        super().__init__(message, next_step="Close it there first, or fork the session.")
+        super().__init__(message, next_step="Close it there first, or start a new session.")
         self.owner = owner
 
 
@@ -191,6 +225,10 @@ class Bug(ShardError):
     """A fault of this package. Never caught: it must reach the log and the test."""
 
     code = "bug"
+
+    @property
+    def _render_traceback_(self) -> Callable[[], list[str]]:
+        raise AttributeError("IPython shows the traceback of a fault of ours")
 
 
 class IllegalTransition(Bug):

@@ -57,7 +57,7 @@ CORE = (
     part(
         "A08",
         "Descriptors drawn by every client, also without JavaScript",
-        "only the plain-text renderer; Markdown, HTML and TypeScript views",
+        "TypeScript views",
     ),
     missing("A09", "Deterministic compactor with extractors and fixed section order"),
     missing("A10", "Compaction after a turn at the reserve, within one at the brim"),
@@ -85,7 +85,11 @@ CORE = (
 
 DAEMON = (
     missing("B01", "Daemon that supervises and runs no agent logic"),
-    missing("B02", "One protocol over every transport"),
+    part(
+        "B02",
+        "One protocol over every transport",
+        "unix socket, WebSocket, Jupyter comm; a socket pair to the agent process is there",
+    ),
     built("B03", "Records are split at LF only; other separators survive"),
     missing("B04", "Commands and events of agents and of the registry, served"),
     missing("B05", "A request goes to all clients, the first answer wins"),
@@ -140,11 +144,15 @@ JUPYTER = (
     missing("D02", "Cell and line magics"),
     missing("D03", "Widgets: transcript, approval, orchestrator, picker"),
     missing("D04", "An approval is answered while the cell runs"),
-    missing("D05", "A saved notebook reads well with nothing running"),
+    part(
+        "D05",
+        "A saved notebook reads well with nothing running",
+        "the renderer of our own MIME type",
+    ),
     missing("D06", "Shard kernel: a notebook is a session"),
     missing("D07", "Sidebar that oversees every agent"),
     missing("D08", "Renderer, launcher, commands, settings, accessibility"),
-    missing("D09", "Headless runs, exit codes, replay"),
+    part("D09", "Headless runs, exit codes, replay", "Shard kernel, run-notebook"),
     missing("D10", "JupyterHub: prefixes, OAuth, isolation, policy"),
     missing("D11", "Console as terminal interface"),
     missing("D12", "Example notebooks that CI runs"),
@@ -154,7 +162,7 @@ BEYOND = (
     missing("E01", "Notebook tools on the open notebook"),
     missing("E02", "Tools in the user's live kernel"),
     missing("E03", "Running a cell again branches the lineage"),
-    part("E04", "Record and replay", "a whole notebook; recorded approvals"),
+    part("E04", "Record and replay", "a whole notebook"),
     missing("E05", "Shard as an ACP agent and as an MCP server"),
     missing("E06", "Agents on other machines by kernel provisioners"),
     missing("E07", "Incremental compaction"),

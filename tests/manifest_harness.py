@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.manifest import FEATURES, FRAMES, Requirement, built, missing, part
+from tests.manifest_jupyter import KERNELS
 
 GATE = (
     missing("H4a.01", "A rule for one command does not let a whole chain pass"),
@@ -147,4 +148,4 @@ HARNESS = (
     *PLATFORM,
     *QUIRKS,
 )
-MANIFEST: tuple[Requirement, ...] = (*FEATURES, *HARNESS, *FRAMES)
+MANIFEST: tuple[Requirement, ...] = (*FEATURES, *HARNESS, *KERNELS, *FRAMES)

@@ -21,6 +21,8 @@ class GateRequest(WireModel):
     read_only: bool
     cwd: Path
     mode: str
+    use_allow_rules: bool = True
+    """False: no allow rule counts in this turn, neither a file's nor the mode's."""
 
     @property
     def may_change_things(self) -> bool:

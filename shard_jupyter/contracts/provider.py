@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from pydantic import Field
 
-from shard_jupyter.contracts.tool import ToolSpec
+from shard_jupyter.contracts.tool import Arguments, ToolSpec
 from shard_jupyter.contracts.tool_context import BlobStore
+from shard_jupyter.types.decisions import Rule
 from shard_jupyter.types.ids import Id
 from shard_jupyter.types.messages import Message
 from shard_jupyter.types.refusals import Refusal
@@ -121,6 +122,43 @@ class Provider(Protocol):
         ...
 
     async def aclose(self) -> None: ...
+
+
+class RecordedAnswer(WireModel):
+    """What a person answered to the question about one call, as a cassette keeps it."""
+
+    decision: Literal["allow", "allow_always", "deny"]
+    note: str = ""
+    """With a denial: what the model is told."""
+    rule: Rule | None = None
+    """With `allow_always`: what is stored."""
+    arguments: dict[str, Any] | None = None
+    """With `allow`: what the person made of the call's arguments."""
+
+
+@runtime_checkable
+class AnswersAsks(Protocol):
+    """What a provider may be besides: one that holds the answers of a recorded run."""
+
+    def find_answer(self, tool: str, arguments: Arguments) -> RecordedAnswer | None:
+        """Take the next answer to exactly this call; each is given once, None when none is left.
+
+        `arguments` are those that the question shows.
+        """
+        ...
+
+
+@runtime_checkable
+class KeepsAnswers(Protocol):
+    """What a provider may be besides: one that records a run."""
+
+    async def keep_answer(self, tool: str, arguments: Arguments, answer: RecordedAnswer) -> None:
+        """Keep what a person answered. Called in the order in which the calls run.
+
+        Raises:
+            StorageError: it could not be written.
+        """
+        ...
 
 
 class ProviderFactory(Protocol):

@@ -7,7 +7,7 @@ error that also carries the `Refusal` value, so that no client has to read prose
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 from pydantic import StrictBool, model_validator
 
@@ -28,6 +28,7 @@ MAX_NUMBER = 2**53 - 1
 """Largest absolute value of any number; beyond it JavaScript loses digits."""
 MAX_VALUES = 250_000
 """Members and elements of one record, all levels together: what parsing may cost in memory."""
+REFUSAL_CODES: tuple[str, ...] = get_args(Refusal.model_fields["kind"].annotation)
 
 
 class WireError(WireModel):
@@ -70,8 +71,17 @@ def ok_reply(command_id: Id, result: WireModel | None = None) -> Reply:
 
 
 def error_reply(command_id: Id | None, error: ShardError) -> Reply:
-    """Answer a command, or a record that could not even be read (`command_id` None)."""
-    wire = WireError(code=error.code, message=error.message, next_step=error.next_step)
+    """Answer a command, or a record that could not even be read (`command_id` None).
+
+    An error whose code is a refusal's says what is missing also as a value.
+    """
+    refusal = None
+    if error.code in REFUSAL_CODES:
+        fields = {"kind": error.code, "message": error.message, "satisfy": error.next_step}
+        refusal = Refusal.model_validate(fields)
+    wire = WireError(
+        code=error.code, message=error.message, next_step=error.next_step, refusal=refusal
+    )
     return Reply(re=command_id, ok=False, error=wire)
 
 

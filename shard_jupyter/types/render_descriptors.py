@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from shard_jupyter.types.plans import PlanStep
 from shard_jupyter.types.wire_model import KeptModel, Unknown, open_union
 
 Tone = Literal["info", "success", "warn", "error"]
@@ -79,6 +80,74 @@ class StatusDescriptor(KeptModel):
     tone: Tone = "info"
 
 
+class MarkdownDescriptor(KeptModel):
+    """Prose. Raw HTML, images and all but web and mail links in it are shown, never obeyed."""
+
+    kind: Literal["markdown"] = "markdown"
+    text: str
+
+
+class TableDescriptor(KeptModel):
+    """Cells are plain text. A row may be shorter or longer than `columns`."""
+
+    kind: Literal["table"] = "table"
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    total_rows: int | None = None
+    """How many rows there are, where `rows` is not all of them."""
+
+
+class ImageDescriptor(KeptModel):
+    """An image by hash, as in `ImageBlock`; a record never holds its bytes."""
+
+    kind: Literal["image"] = "image"
+    media_type: str
+    sha256: str
+    size_bytes: int
+    alt: str = ""
+    width: int | None = None
+    height: int | None = None
+
+
+class PlanDescriptor(KeptModel):
+    kind: Literal["plan"] = "plan"
+    title: str = ""
+    steps: tuple[PlanStep, ...]
+
+
+ApprovalState = Literal["waiting", "allowed", "denied", "expired", "withdrawn"]
+
+
+class ApprovalDescriptor(KeptModel):
+    """A request for permission, and how it ended."""
+
+    kind: Literal["approval"] = "approval"
+    question: str
+    state: ApprovalState
+    by: str = ""
+    """Who decided: `you`, `rule`, `mode`, `nobody` (no one to ask), else a name to show."""
+    covers: Literal["once", "session", "always"] = "once"
+    rule: str = ""
+    """The rule that decided or was stored, in words."""
+    note: str = ""
+    """What the person told the agent, or why it expired."""
+    edited: bool = False
+    """A person changed the arguments first."""
+
+
+class UsageDescriptor(KeptModel):
+    """What it took. None is unknown, and never shown as 0."""
+
+    kind: Literal["usage"] = "usage"
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+    at_least: bool = False
+    """Some calls told nothing, so that the sums are lower bounds."""
+    context_tokens: int | None = None
+    context_window: int | None = None
+
+
 if TYPE_CHECKING:
     RenderDescriptor = (
         TextDescriptor
@@ -87,6 +156,12 @@ if TYPE_CHECKING:
         | TreeDescriptor
         | ProgressDescriptor
         | StatusDescriptor
+        | MarkdownDescriptor
+        | TableDescriptor
+        | ImageDescriptor
+        | PlanDescriptor
+        | ApprovalDescriptor
+        | UsageDescriptor
         | Unknown
     )
 else:
@@ -98,4 +173,10 @@ else:
         TreeDescriptor,
         ProgressDescriptor,
         StatusDescriptor,
+        MarkdownDescriptor,
+        TableDescriptor,
+        ImageDescriptor,
+        PlanDescriptor,
+        ApprovalDescriptor,
+        UsageDescriptor,
     )

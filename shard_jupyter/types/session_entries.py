@@ -84,7 +84,7 @@ class PermissionEntry(Entry):
     request_id: Id | None = None
     decision: Decision
     by: str = ""
-    """`gate`, `headless`, `shard` for a question that ended unanswered, or who answered."""
+    """`gate`, `headless`, `cassette`, `shard` where nobody answered, or who did."""
     arguments: dict[str, Any] | None = None
     """What a person made of the call's arguments; the call then ran with these."""
 

@@ -12,45 +12,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from shard_jupyter.types.ids import new_id
+from shard_jupyter.types.redaction.secret_shapes import SECRET_SHAPES, find_secrets, looks_secret
+
+__all__ = ["SECRET", "Numbering", "Placeholders", "find_secrets", "looks_secret", "map_strings"]
 
 SECRET = "{secret}"  # noqa: S105 - what stands in place of one
-_SHORTEST_SECRET = 8
-_SECRET_NAME = re.compile(
-    r"(^|[_\-.])(key|token|secret|password|passwd|passphrase|credentials?|authorization)s?($|[_\-.\d])"
-    r"|api_?key",
-    re.IGNORECASE,
-)
-_SECRET_SHAPES = (
-    r"sk-[A-Za-z0-9_-]{16,}",
-    r"gh[pousr]_[A-Za-z0-9]{30,}",
-    r"github_pat_[A-Za-z0-9_]{30,}",
-    r"glpat-[A-Za-z0-9_-]{20,}",
-    r"xox[abeprs]-[A-Za-z0-9-]{10,}",
-    r"hf_[A-Za-z0-9]{30,}",
-    r"AIza[A-Za-z0-9_-]{35}",
-    r"A(?:KIA|SIA)[A-Z0-9]{16}",
-    r"eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{5,}",
-    r"(?<=[Bb]earer )[A-Za-z0-9._~+/=-]{16,}",
-    r"(?<=://)[^\s/:@]+:[^\s/@]+(?=@)",
-    r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?-----END [A-Z ]*PRIVATE KEY-----",
-)
 _ID = re.compile(r"\b([a-z]{2,16})-[0-9a-hjkmnp-tv-z]{26}\b")
 _ID_NAME = r"[a-z]{2,16}-\d+"
-
-
-def find_secrets(*sources: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the values in environments or settings whose names look secret, longest first."""
-    values = {
-        value.strip()
-        for source in sources
-        for name, value in source.items()
-        if looks_secret(name) and len(value.strip()) >= _SHORTEST_SECRET
-    }
-    return tuple(sorted(values, key=lambda value: (-len(value), value)))
-
-
-def looks_secret(name: str) -> bool:
-    return _SECRET_NAME.search(name) is not None
 
 
 class Placeholders:
@@ -67,7 +35,7 @@ class Placeholders:
         names = "|".join([_ID_NAME, *map(re.escape, self.places)])
         self._literal = re.compile(r"\{(" + names + r")\}")
         self._shown = re.compile(r"\{\{(" + names + r")\}\}|\{(" + names + r")\}")
-        shapes = [*map(re.escape, secrets), *_SECRET_SHAPES]
+        shapes = [*map(re.escape, secrets), *SECRET_SHAPES]
         self._secret = re.compile("|".join(shapes), re.DOTALL)
         self._place = _alternatives(self.places)
 

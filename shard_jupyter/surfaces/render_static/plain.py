@@ -9,25 +9,37 @@ from collections.abc import Iterable, Iterator
 from typing import assert_never
 
 from shard_jupyter.surfaces.render_static.visible_text import make_visible, make_visible_line
+from shard_jupyter.surfaces.render_static.words.descriptor_words import (
+    MAX_TREE_DEPTH,
+    TONE_WORDS,
+    count_done,
+    count_hidden_rows,
+    describe_image,
+    fallback_text,
+    pad_rows,
+    show_approval,
+    show_change,
+    show_progress,
+    show_usage,
+)
 from shard_jupyter.types.render_descriptors import (
+    ApprovalDescriptor,
     DiffDescriptor,
+    ImageDescriptor,
     KvDescriptor,
+    MarkdownDescriptor,
+    PlanDescriptor,
     ProgressDescriptor,
     RenderDescriptor,
     StatusDescriptor,
+    TableDescriptor,
     TextDescriptor,
-    Tone,
     TreeDescriptor,
     TreeNode,
+    UsageDescriptor,
 )
 from shard_jupyter.types.wire_model import Unknown
 
-_TONE_WORDS: dict[Tone, str] = {
-    "info": "",
-    "success": "Done: ",
-    "warn": "Warning: ",
-    "error": "Error: ",
-}
 _INDENT = "  "
 
 
@@ -36,11 +48,13 @@ def render_all(descriptors: Iterable[RenderDescriptor]) -> str:
     return "\n".join(render_plain(descriptor) for descriptor in descriptors)
 
 
-def render_plain(descriptor: RenderDescriptor) -> str:
+def render_plain(descriptor: RenderDescriptor) -> str:  # noqa: C901, PLR0912 - one case a kind
     """Render one descriptor; no line end at the end."""
     match descriptor:
         case TextDescriptor():
             return make_visible(descriptor.text.removesuffix("\n"))
+        case MarkdownDescriptor():
+            return show_prose(descriptor.text)
         case KvDescriptor():
             pairs = ((make_visible_line(pair.k), make_visible(pair.v)) for pair in descriptor.pairs)
             return "\n".join(f"{key}: {_hang(value)}" for key, value in pairs)
@@ -48,14 +62,30 @@ def render_plain(descriptor: RenderDescriptor) -> str:
             return "\n".join(_diff_lines(descriptor))
         case TreeDescriptor():
             return "\n".join(_tree_lines(descriptor.root, 0))
+        case TableDescriptor():
+            return "\n".join(_table_lines(descriptor))
+        case PlanDescriptor():
+            return "\n".join(_plan_lines(descriptor))
         case ProgressDescriptor():
-            return _progress(descriptor)
+            return make_visible_line(show_progress(descriptor))
         case StatusDescriptor():
-            return _TONE_WORDS[descriptor.tone] + make_visible(descriptor.label)
+            return TONE_WORDS[descriptor.tone] + make_visible(descriptor.label)
+        case ImageDescriptor():
+            told = f"[image: {descriptor.alt or 'no description'}, {describe_image(descriptor)}]"
+            return make_visible_line(told)
+        case ApprovalDescriptor():
+            return make_visible_line(f"{show_approval(descriptor)}: {descriptor.question}")
+        case UsageDescriptor():
+            return show_usage(descriptor)
         case Unknown():
-            return make_visible(str(descriptor.raw.get("fallback", f"({descriptor.tag})")))
+            return make_visible(fallback_text(descriptor.tag, descriptor.raw))
         case _:
             assert_never(descriptor)
+
+
+def show_prose(text: str) -> str:
+    """Prose as its author wrote it, which is how Markdown is meant to be read."""
+    return make_visible(text.replace("\r\n", "\n").strip("\n"))
 
 
 def _hang(text: str) -> str:
@@ -63,22 +93,42 @@ def _hang(text: str) -> str:
 
 
 def _diff_lines(diff: DiffDescriptor) -> Iterator[str]:
-    yield f"{make_visible_line(diff.path)}  +{diff.added} -{diff.removed}"
+    yield f"{make_visible_line(diff.path)}  {show_change(diff)}"
+    yield from diff_body(diff)
+    if diff.cut_lines:
+        yield f"({diff.cut_lines} more lines)"
+
+
+def diff_body(diff: DiffDescriptor) -> Iterator[str]:
+    """Yield hunk heads and lines, each one line whatever it holds."""
     for hunk in diff.hunks:
         old = f"{hunk.old_start},{hunk.old_lines}"
         yield f"@@ -{old} +{hunk.new_start},{hunk.new_lines} @@"
         yield from (make_visible(line.removesuffix("\n")).replace("\n", "⏎") for line in hunk.lines)
-    if diff.cut_lines:
-        yield f"({diff.cut_lines} more lines)"
 
 
 def _tree_lines(node: TreeNode, depth: int) -> Iterator[str]:
     detail = f"  {make_visible_line(node.detail)}" if node.detail else ""
     yield f"{_INDENT * depth}{make_visible_line(node.label)}{detail}"
+    if node.children and depth >= MAX_TREE_DEPTH:
+        yield f"{_INDENT * (depth + 1)}…"
+        return
     for child in node.children:
         yield from _tree_lines(child, depth + 1)
 
 
-def _progress(progress: ProgressDescriptor) -> str:
-    total = "" if progress.total is None else f" of {progress.total:g}"
-    return f"{make_visible_line(progress.label)} {progress.current:g}{total}"
+def _table_lines(table: TableDescriptor) -> Iterator[str]:
+    head, rows = pad_rows(table)
+    cells = [[make_visible_line(cell) for cell in row] for row in (head, *rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
+        fitted = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        yield "  ".join(fitted).rstrip()
+    if hidden := count_hidden_rows(table):
+        yield f"({hidden})"
+
+
+def _plan_lines(plan: PlanDescriptor) -> Iterator[str]:
+    yield make_visible_line(count_done(plan))
+    for step in plan.steps:
+        yield f"[{'x' if step.done else ' '}] {make_visible_line(step.text)}"

@@ -50,7 +50,7 @@ def test_unknown_kind_inside_a_known_event_passes_through() -> None:
         "v": 1, "type": "tool_result", "agent_id": "a", "entry_id": "e", "call_id": "c",
         "tool": "t", "status": "ok", "is_error": False,
         "content": [{"kind": "video", "url": "x"}],
-        "render": [{"kind": "table", "rows": [[1]]}],
+        "render": [{"kind": "hologram", "rows": [[1]]}],
     }  # fmt: skip
     event = decode_event(record)
     assert isinstance(event, ToolResultEvent)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from shard_jupyter.errors import AgentBusy, CommandError, FrameError
+from shard_jupyter.errors import AgentBusy, CommandError, FrameError, UserError
 from shard_jupyter.protocol.decode_event import decode_reply
 from shard_jupyter.protocol.envelope import (
     EmptyResult,
@@ -32,6 +32,15 @@ def test_ok_reply_carries_its_result_as_plain_data() -> None:
         {"interrupted": True},
         None,
     )
+
+
+def test_an_error_of_what_is_missing_says_it_as_a_value_too() -> None:
+    error = UserError("There is no key.", code="needs_login", next_step="Set OPENAI_API_KEY.")
+    refusal = Refusal(kind="needs_login", message="There is no key.", satisfy="Set OPENAI_API_KEY.")
+    reply = over_the_wire(error_reply("c1", error))
+    assert reply == over_the_wire(refusal_reply("c1", refusal))
+    assert reply.error is not None
+    assert reply.error.refusal == refusal
 
 
 @pytest.mark.parametrize("result", [None, EmptyResult()])

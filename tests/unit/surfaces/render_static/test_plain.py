@@ -9,17 +9,24 @@ from inline_snapshot import snapshot
 from pydantic import TypeAdapter
 
 from shard_jupyter.surfaces.render_static.plain import render_all, render_plain
+from shard_jupyter.types.plans import PlanStep
 from shard_jupyter.types.render_descriptors import (
+    ApprovalDescriptor,
     DiffDescriptor,
     Hunk,
+    ImageDescriptor,
     KvDescriptor,
     KvPair,
+    MarkdownDescriptor,
+    PlanDescriptor,
     ProgressDescriptor,
     RenderDescriptor,
     StatusDescriptor,
+    TableDescriptor,
     TextDescriptor,
     TreeDescriptor,
     TreeNode,
+    UsageDescriptor,
 )
 from shard_jupyter.types.wire_model import Unknown
 
@@ -82,6 +89,40 @@ Error: not saved
 a plain remark\
 """
     )
+
+
+NEWER_KINDS: tuple[RenderDescriptor, ...] = (
+    MarkdownDescriptor(text="**Bold** and `code`.\r\n\n- item"),
+    TableDescriptor(
+        columns=("city", "people"), rows=(("Oslo", "709037"), ("Bergen",)), total_rows=9
+    ),
+    ImageDescriptor(
+        media_type="image/png", sha256="ab", size_bytes=5120, alt="a plot", width=640, height=480
+    ),
+    PlanDescriptor(title="Release", steps=(PlanStep(text="Test", done=True), PlanStep(text="Tag"))),
+    ApprovalDescriptor(question="Run git push?", state="denied", by="you", note="not yet"),
+    UsageDescriptor(input_tokens=61_000, output_tokens=4_400, cost_usd=0.28),
+    ProgressDescriptor(label="Bytes", current=1_234_567, total=2_000_000.5),
+)
+
+
+def test_the_newer_kinds_read_well() -> None:
+    assert render_all(NEWER_KINDS) == snapshot("""\
+**Bold** and `code`.
+
+- item
+city    people
+Oslo    709037
+Bergen
+(7 more rows)
+[image: a plot, image/png, 640 × 480, 5.1 kB]
+Release · 1 of 2 done
+[x] Test
+[ ] Tag
+Denied by you · “not yet”: Run git push?
+61.0k in · 4.4k out · $0.28
+Bytes 1234567 of 2000000.5\
+""")
 
 
 def test_a_newer_kind_shows_its_fallback_or_its_name() -> None:

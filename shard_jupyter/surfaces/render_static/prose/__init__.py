@@ -1,0 +1,1 @@
+"""The prose of a model: made harmless, then made HTML."""

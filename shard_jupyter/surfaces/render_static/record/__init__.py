@@ -1,0 +1,1 @@
+"""What a record holds, and how events become its items."""

@@ -1,0 +1,1 @@
+"""What must not leave this machine, and how it is recognised."""
