@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import psutil
 
 
@@ -13,3 +15,15 @@ def children() -> set[int]:
 def assert_no_new_child(before: set[int]) -> None:
     left = children() - before
     assert left == set(), [psutil.Process(pid) for pid in left if psutil.pid_exists(pid)]
+
+
+def alive(processes: Iterable[psutil.Process]) -> list[psutil.Process]:
+    """Those that still run. A dead orphan counts as gone: it is init's to reap."""
+    return [process for process in processes if _runs(process)]
+
+
+def _runs(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False

@@ -141,7 +141,7 @@ SHADOW = (
 
 JUPYTER = (
     missing("D01", "Server extension under the Jupyter base URL"),
-    missing("D02", "Cell and line magics"),
+    built("D02", "Cell and line magics"),
     missing("D03", "Widgets: transcript, approval, orchestrator, picker"),
     missing("D04", "An approval is answered while the cell runs"),
     part(

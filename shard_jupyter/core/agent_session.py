@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any, Literal
 
 import anyio
@@ -16,13 +17,14 @@ from shard_jupyter.contracts.provider import Provider
 from shard_jupyter.contracts.runtime import RuntimeCapabilities, SteerReply
 from shard_jupyter.core.calls.wire_fitness import unfit_reason
 from shard_jupyter.core.limits.pricing import Price
+from shard_jupyter.core.lineage.last_choices import find_last_choices
 from shard_jupyter.core.permissions.pending_requests import Resolved, RuleRefused
-from shard_jupyter.core.turn import AgentParts, Turn
+from shard_jupyter.core.turn import AgentParts, Turn, TurnOptions
 from shard_jupyter.core.turn_loop import run_turn
 from shard_jupyter.core.turn_state import TurnState
 from shard_jupyter.errors import AgentBusy, AgentClosed, CommandError, UsageError
 from shard_jupyter.store.surrogates import clean_text
-from shard_jupyter.types.decisions import Rule
+from shard_jupyter.types.decisions import AskSetting, Rule
 from shard_jupyter.types.events import ModeChanged, ModelSwitched
 from shard_jupyter.types.ids import ID_PATTERN, new_id
 from shard_jupyter.types.refusals import Refusal
@@ -65,7 +67,12 @@ class AgentSession:
         return self._parts.provider.route.refusal
 
     async def prompt(
-        self, text: str, *, turn_id: str | None = None, timeout_seconds: float | None = None
+        self,
+        text: str,
+        *,
+        turn_id: str | None = None,
+        timeout_seconds: float | None = None,
+        options: TurnOptions | None = None,
     ) -> TurnResult:
         """Run one turn; see `contracts/runtime.py`. After `timeout_seconds` it is stopped."""
         self._refuse_when_closed()
@@ -75,7 +82,13 @@ class AgentSession:
         if re.match(ID_PATTERN, turn_id) is None:
             raise UsageError(f"{turn_id!r} is no turn id.", next_step="Leave it out.")
         state = TurnState(turn_id, max_rounds=self._parts.settings.max_rounds)
-        turn = self._turn = Turn(turn_id, self._parts, state, timeout_seconds=timeout_seconds)
+        turn = self._turn = Turn(
+            turn_id,
+            self._parts,
+            state,
+            options=options or TurnOptions(),
+            timeout_seconds=timeout_seconds,
+        )
         idle = self._idle = anyio.Event()
         if timeout_seconds is not None:
             turn.scope.deadline = anyio.current_time() + timeout_seconds
@@ -138,12 +151,26 @@ class AgentSession:
             change = ModeChanged(
                 agent_id=self._parts.agent_id, old_mode=old.name, new_mode=new.name
             )
-            changed = {"old_mode": old.name, "new_mode": new.name}
-            self._parts.transcript.record_checkpoint("mode", changed)
+            self._record_mode(old.name, new.name)
             self._parts.bus.emit(change)
 
-    async def switch_model(self, provider: Provider, price: Price | None) -> None:
+    def _record_mode(self, old: str, new: str) -> None:
+        changed = {"old_mode": old, "new_mode": new}
+        self._parts.transcript.record_checkpoint("mode", changed)
+
+    def keep_mode(self) -> None:
+        """Write the mode down, unless the log says it: who goes on later goes on in it."""
+        name = self._parts.modes.current.name
+        last = find_last_choices(self._parts.transcript.branch()).mode
+        if last != name:
+            self._record_mode(last, name)
+
+    async def switch_model(
+        self, provider: Provider, price: Price | None, *, ask: AskSetting | None = None
+    ) -> None:
         """Answer with another model from the next prompt on; the old provider is closed.
+
+        Takes over `provider`, unless it raises one of these. `ask`: who decides from then on.
 
         Raises:
             AgentBusy: a turn runs.
@@ -158,6 +185,8 @@ class AgentSession:
                 next_step="Set one, or choose another model.",
             )
         old, self._parts.provider, self._parts.price = self._parts.provider, provider, price
+        if ask is not None:
+            self._parts.settings = replace(self._parts.settings, ask=ask)
         names = (old.route.model_id, provider.route.model_id)
         self._parts.transcript.record_checkpoint(
             "model", dict(zip(("old_model", "new_model"), names, strict=True))
@@ -165,7 +194,8 @@ class AgentSession:
         self._parts.bus.emit(
             ModelSwitched(agent_id=self._parts.agent_id, old_model=names[0], new_model=names[1])
         )
-        await old.aclose()
+        with anyio.CancelScope(shield=True):
+            await old.aclose()
 
     def answer_permission(
         self,

@@ -23,7 +23,6 @@ from shard_jupyter.core.limits.pricing import Price
 from shard_jupyter.core.modes.controller import ModeController
 from shard_jupyter.core.permissions.gate import RuleGate
 from shard_jupyter.core.permissions.grants import GrantTable
-from shard_jupyter.core.permissions.headless_policy import counts_allow_rules
 from shard_jupyter.core.permissions.permission_desk import PermissionDesk
 from shard_jupyter.core.processes import SystemProcessRunner
 from shard_jupyter.core.steering import SteerQueue
@@ -102,7 +101,6 @@ async def assemble_agent(
                 grants=grants,
                 find_mode=modes.find,
                 locate=locate,
-                use_allow_rules=counts_allow_rules(spec.settings.ask),
             ),
             grants=grants,
             modes=modes,

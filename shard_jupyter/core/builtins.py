@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from shard_jupyter.contracts.extension_api import ExtensionApi
-from shard_jupyter.core.modes.build import BUILD
-from shard_jupyter.core.modes.plan import PLAN, extract_plan
+from shard_jupyter.core.modes.builtin_modes import BUILTIN_MODES
+from shard_jupyter.core.modes.plan import extract_plan
 from shard_jupyter.core.tools import builtin_tools
 
 
@@ -14,6 +14,6 @@ def register_tools(api: ExtensionApi) -> None:
 
 
 def register_modes(api: ExtensionApi) -> None:
-    api.register_mode(BUILD)
-    api.register_mode(PLAN)
+    for mode in BUILTIN_MODES:
+        api.register_mode(mode)
     api.register_turn_end_extractor("plan", extract_plan)

@@ -72,7 +72,7 @@ async def ask(turn: Turn) -> TurnEvent:
     stream = _Stream()
     try:
         asked = await ask_model(
-            turn.parts.provider,
+            turn.provider,
             build_request(turn),
             policy=turn.parts.settings.retry,
             clock=turn.parts.clock,
@@ -125,7 +125,9 @@ def build_request(turn: Turn) -> ProviderRequest:
 
 
 def _check_budget(turn: Turn) -> LimitHit | None:
-    found = find_exceeded(turn.parts.settings.budget, turn.parts.totals)
+    found = find_exceeded(turn.parts.settings.budget, turn.parts.totals) or find_exceeded(
+        turn.options.budget, turn.usage, name="turn's budget"
+    )
     if found is None:
         return None
     limit, message = found

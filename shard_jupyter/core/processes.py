@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import anyio
 
@@ -24,10 +26,11 @@ from shard_jupyter.contracts.process_runner import (
 )
 from shard_jupyter.core.children.exit_watch import watch_exit
 from shard_jupyter.core.children.output_ring import OutputRing
+from shard_jupyter.core.children.peer import Peer
 from shard_jupyter.core.children.process_end import end_members
 from shard_jupyter.core.children.process_tree import ADOPTION, MARKER, RunMark, has_no_child, tagged
 from shard_jupyter.core.children.stream_capture import StreamCapture, spill_for
-from shard_jupyter.errors import ToolFailed
+from shard_jupyter.errors import ShardError, ToolFailed
 from shard_jupyter.types.ids import new_id
 
 DRAIN_SECONDS = 0.1
@@ -211,6 +214,41 @@ def _start(
     except (OSError, ValueError) as error:
         raise ToolFailed(_why_not_started(spec, error)) from error
     return popen, tag
+
+
+def start_peer(
+    argv: Sequence[str],
+    *,
+    sock: socket.socket,
+    env: Mapping[str, str],
+    cwd: Path,
+    log: int | None = None,
+) -> Peer:
+    """Start a long-lived child in a session of its own, without an event loop.
+
+    It inherits `sock` and nothing else, under the number that the descriptor has here. `log` is a
+    descriptor that takes its stderr. Both stay the caller's to close.
+
+    Raises:
+        ShardError: the system cannot start it (code `not_started`).
+    """
+    marker = new_id("peer")
+    try:
+        popen = subprocess.Popen(
+            argv,
+            cwd=cwd,
+            env=_environment_of(env, marker),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL if log is None else log,
+            pass_fds=(sock.fileno(),),
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        message = f"{argv[0]!r} could not be started: {reason}."
+        raise ShardError(message, code="not_started") from error
+    return Peer(popen, RunMark(popen.pid, marker, tag=None))
 
 
 def _environment_of(env: Mapping[str, str], marker: str) -> dict[str, str]:

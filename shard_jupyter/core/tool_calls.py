@@ -26,7 +26,7 @@ from shard_jupyter.core.calls.tool_boundary import (
     read_call,
     show_call,
 )
-from shard_jupyter.core.permissions.headless_policy import is_headless
+from shard_jupyter.core.permissions.headless_policy import counts_allow_rules, is_headless
 from shard_jupyter.core.turn import Turn
 from shard_jupyter.errors import ModelVisibleError, ToolInputError
 from shard_jupyter.store.surrogates import clean_text
@@ -87,6 +87,7 @@ def _check(turn: Turn, call: ToolCallBlock) -> ReadyCall:
         read_only=tool.is_read_only,
         cwd=turn.parts.cwd,
         mode=turn.parts.modes.current.name,
+        use_allow_rules=counts_allow_rules(turn.ask),
     )
     return ReadyCall(call, tool, make_context(turn, call), arguments, request)
 
@@ -142,7 +143,7 @@ def _take_failure(turn: Turn, error: ModelVisibleError) -> ToolResult:
 
 def _refuse(turn: Turn, ready: ReadyCall, denial: Deny) -> ToolResult:
     """Tell the model; note what must fail a headless run."""
-    headless = is_headless(turn.parts.settings.ask)
+    headless = is_headless(turn.ask)
     if denial.by in ("headless", "expired") or (denial.by == "rule" and headless):
         turn.note_denial(ready.call, denial.reason, denial.would_allow)
     note = f" Note: {denial.note}" if denial.note else ""

@@ -27,6 +27,7 @@ from shard_jupyter.types.plans import PlanArtifact
 from shard_jupyter.types.session_entries import (
     CheckpointEntry,
     CompactionEntry,
+    Entry,
     GrantEntry,
     IntentEntry,
     MessageEntry,
@@ -64,6 +65,11 @@ class Transcript:
         if self._log.header is None:
             return self._log.path.parent.name
         return self._log.header.session_id
+
+    @property
+    def last_timestamp(self) -> str:
+        """When the newest entry was made; empty for a log without any."""
+        return next((e.timestamp for e in reversed(self._log.entries) if isinstance(e, Entry)), "")
 
     def branch(self) -> list[SessionEntry]:
         """Entries from the root to the leaf."""

@@ -80,6 +80,21 @@ class AgentParts:
         return self.provider.route.model_id
 
 
+@dataclass(frozen=True)
+class TurnOptions:
+    """What one turn does in another way than its agent.
+
+    Attributes:
+        ask: who decides what no rule covers; None: as the agent does.
+        budget: what the turn itself may use, besides the budget of the agent.
+        provider: stands around the agent's own, which it does not close; None: the agent's own.
+    """
+
+    ask: AskSetting | None = None
+    budget: Budget = field(default_factory=Budget)
+    provider: Provider | None = None
+
+
 @dataclass
 class Turn:
     """One turn at work.
@@ -95,6 +110,7 @@ class Turn:
     turn_id: str
     parts: AgentParts
     state: TurnState
+    options: TurnOptions = field(default_factory=TurnOptions)
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     timeout_seconds: float | None = None
     is_interrupted: bool = False
@@ -107,6 +123,14 @@ class Turn:
     last_text: str = ""
     result: TurnResult | None = None
     is_end_told: bool = False
+
+    @property
+    def ask(self) -> AskSetting:
+        return self.options.ask or self.parts.settings.ask
+
+    @property
+    def provider(self) -> Provider:
+        return self.options.provider or self.parts.provider
 
     def interrupt(self) -> None:
         """Stop it; whoever runs it brings it to its recorded end."""

@@ -67,11 +67,11 @@ async def run_turn(turn: Turn, prompt: str) -> TurnResult:
             _announce(turn, prompt)
             with turn.scope:
                 await _drive(turn, Started(), calls)
+            if turn.state.phase is not Phase.ENDED:
+                await _abort(turn, _name_stop(turn), calls)
         except BaseException as error:
             await _break_off(turn, error, calls)
             raise
-        if turn.state.phase is not Phase.ENDED:
-            await _abort(turn, _name_stop(turn), calls)
     finally:
         parts.steers.close_turn()
     if turn.result is None:

@@ -7,6 +7,7 @@ from contextlib import aclosing
 from pathlib import Path
 
 import anyio
+import anyio.to_thread
 import pytest
 
 from shard_jupyter.capabilities.cassettes.cassette import CassetteWriter
@@ -58,7 +59,8 @@ async def make(kind: str, server: MockModel, folder: Path) -> Provider:
     await converse(recording, PROMPT)
     await recording.aclose()
     settings = ProviderSettings(extra={"cwd": str(folder), "home": str(folder / "home")})
-    return ReplayFactory().create(str(folder / "demo.jsonl"), settings)
+    create = ReplayFactory().create
+    return await anyio.to_thread.run_sync(create, str(folder / "demo.jsonl"), settings)
 
 
 async def test_the_last_event_alone_is_the_answer(provider: Provider) -> None:

@@ -17,6 +17,7 @@ summaries) can never shift it.  Directives are read from the newest real user me
   @@times N        repeat the call in N model rounds (default 1)
   @@par N          N calls in one assistant message (default 1)
   @@text N         the closing text has N characters (default 40)
+  @@say A || B     the closing text is A; that of the next message after the prompt is B
   @@chunk N        characters in one text delta (default 8)
   @@               ends the directive before it (some clients put quotes around the prompt)
   @@delay MS       pause between deltas (default 0)
@@ -266,8 +267,8 @@ class Plan:
         self.wait = m.group(1) if (m := re.search(r"@@wait\s+(\w+)", p)) else "1"
         self.tools = offered(api, body)
         self.call = None
+        end = r"(?=\s*@@|\s*$|\n)"
         if p and self.rounds_done < self.times:
-            end = r"(?=\s*@@|\s*$|\n)"
             if m := re.search(r"@@call\s+(\S+)\s+(\{.*?\})" + end, p):
                 self.call = (m.group(1), json.loads(m.group(2)))
             elif m := re.search(r"@@shell\s+(.+?)" + end, p):
@@ -293,6 +294,9 @@ class Plan:
         if "u2028" in self.quirks:
             text = "line\u2028sep\u2029par " + text
         self.text = ("Calling a tool. " if self.call else "") + text if n else text
+        if not self.call and (m := re.search(r"@@say\s+(.+?)" + end, p)):
+            answers = m.group(1).split(" || ")
+            self.text = answers[min(seen.count("assistant") - self.rounds_done, len(answers) - 1)]
         for quirk, extra in TEXT_QUIRKS.items():
             if quirk in self.quirks:
                 self.text = extra + self.text

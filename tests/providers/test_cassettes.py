@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import anyio
+import anyio.to_thread
 import pytest
 
 from shard_jupyter.capabilities.cassettes import register
@@ -19,6 +20,7 @@ from shard_jupyter.contracts.provider import (
     ProviderSettings,
     TextDelta,
 )
+from shard_jupyter.errors import UserError
 from shard_jupyter.testing.scripted_provider import ScriptedProvider, fail, hang, say
 from shard_jupyter.types.messages import Message
 from tests.fakes.model_server import (
@@ -46,9 +48,10 @@ def recorder(inner: Provider, path: Path, folder: Path) -> RecordingProvider:
     return RecordingProvider(inner, CassetteWriter(path), placeholders)
 
 
-def player(path: Path, folder: Path) -> Provider:
+async def player(path: Path, folder: Path) -> Provider:
     extra = {"cwd": str(folder), "home": "/nowhere", **ENVIRONMENT}
-    return ReplayFactory().create(str(path), ProviderSettings(extra=extra))
+    settings = ProviderSettings(extra=extra)
+    return await anyio.to_thread.run_sync(ReplayFactory().create, str(path), settings)
 
 
 def comparable(messages: list[Message], folder: Path) -> str:
@@ -79,7 +82,7 @@ async def test_replay_in_another_folder_gives_the_same_conversation(
         real = await converse(recording, prompt_in(here))
         await recording.aclose()
         mock_model.reset()
-        replayed = await converse(player(file, there), prompt_in(there))
+        replayed = await converse(await player(file, there), prompt_in(there))
         assert await mock_model.get("/__bodies") == []
     assert comparable(replayed.messages, there) == comparable(real.messages, here)
     assert [call.arguments["path"] for call in replayed.runs] == [f"{there}/a.txt"] * 4
@@ -128,7 +131,7 @@ async def test_replay_streams_in_pieces(mock_model: MockModel, tmp_path: Path) -
     with anyio.fail_after(30):
         await ask_once(recording, request_of("go @@text 300 @@"))
         await recording.aclose()
-        events = await ask_once(player(file, tmp_path), request_of("go @@text 300 @@"))
+        events = await ask_once(await player(file, tmp_path), request_of("go @@text 300 @@"))
     pieces = [event.text for event in events if isinstance(event, TextDelta)]
     assert len(pieces) > 5
     assert "".join(pieces) == events[-1].message.text  # type: ignore[union-attr]
@@ -140,7 +143,7 @@ async def test_equal_requests_are_answered_in_recorded_order(tmp_path: Path) -> 
     with anyio.fail_after(30):
         for _ in range(2):
             await answer_of(recording, request_of("same"))
-        replay = player(file, tmp_path)
+        replay = await player(file, tmp_path)
         said = [(await answer_of(replay, request_of("same"))).message.text for _ in range(2)]
         failure = await failure_of(replay, request_of("same"))
     assert said == ["one", "two"]
@@ -153,7 +156,7 @@ async def test_unknown_request_shows_what_differs(tmp_path: Path) -> None:
     recording = recorder(ScriptedProvider([say("one")]), file, tmp_path)
     with anyio.fail_after(30):
         await answer_of(recording, request_of("list the files"))
-        failure = await failure_of(player(file, tmp_path), request_of("list the folders"))
+        failure = await failure_of(await player(file, tmp_path), request_of("list the folders"))
     assert (failure.kind, failure.retryable) == ("mismatch", False)
     assert "demo.jsonl has no answer" in failure.message
     assert "-list the files\n+list the folders" in failure.message
@@ -175,23 +178,21 @@ async def test_only_what_would_come_again_is_recorded(tmp_path: Path) -> None:
         assert not file.exists()
         await failure_of(recording, request_of("a"))
         await answer_of(recording, request_of("b"))
-        replay = player(file, tmp_path)
+        replay = await player(file, tmp_path)
         failure = await failure_of(replay, request_of("a"))
         answer = await answer_of(replay, request_of("b"))
     assert (failure.kind, failure.message) == ("context_full", "too long")
     assert answer.message.text == "short"
 
 
-async def test_missing_and_damaged_files_are_failures_with_words(tmp_path: Path) -> None:
+async def test_missing_and_damaged_files_are_refused_at_once_with_words(tmp_path: Path) -> None:
+    (tmp_path / "bad.jsonl").write_text("hello", encoding="utf-8")
+    told = {"no.jsonl": "No such file", "": "Is a directory", "bad.jsonl": "line 1", "a\0": "read"}
     with anyio.fail_after(30):
-        missing = await failure_of(player(tmp_path / "no.jsonl", tmp_path), request_of("a"))
-        (tmp_path / "bad.jsonl").write_text("hello", encoding="utf-8")
-        bad = await failure_of(player(tmp_path / "bad.jsonl", tmp_path), request_of("a"))
-    assert (missing.kind, bad.kind) == ("not_found", "bad_request")
-    assert "No such file" in missing.message
-    assert "line 1" in bad.message
-    assert not missing.retryable
-    assert not bad.retryable
+        for name, why in told.items():
+            with pytest.raises(UserError, match=why) as refused:
+                await player(tmp_path / name, tmp_path)
+            assert refused.value.next_step
 
 
 async def test_edited_answer_that_makes_no_sense_is_a_failure(tmp_path: Path) -> None:
@@ -201,7 +202,7 @@ async def test_edited_answer_that_makes_no_sense_is_a_failure(tmp_path: Path) ->
         await answer_of(recording, request_of("a"))
         data = file.read_text(encoding="utf-8")
         file.write_text(data.replace('"text": "one"', '"txet": "one"'), encoding="utf-8")
-        failure = await failure_of(player(file, tmp_path), request_of("a"))
+        failure = await failure_of(await player(file, tmp_path), request_of("a"))
     assert failure.kind == "bad_request"
     assert "damaged" in failure.message
 

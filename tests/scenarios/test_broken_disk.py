@@ -13,12 +13,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from shard_jupyter.contracts.tool_context import ToolContext
 from shard_jupyter.core.calls.call_permission import STRICTNESS
 from shard_jupyter.errors import StorageError
-from shard_jupyter.testing.scripted_provider import call, calls, say
+from shard_jupyter.testing.scripted_provider import call, calls, hang, say
 from shard_jupyter.types.events import AgentEvent, PermissionRequest
 from shard_jupyter.types.tool_results import ToolResult, text_result
 from tests.agent_rig import AgentRig, open_agent
@@ -91,6 +92,37 @@ async def prompt_on_a_full_disk(rig: AgentRig) -> bool:
         await rig.session.prompt("again")
     assert rig.events == []
     return True
+
+
+@pytest.mark.parametrize("way", ["interrupt", "timeout", "cancel"])
+async def test_a_turn_that_is_stopped_on_a_full_disk_still_tells_its_end(
+    tmp_path: Path, way: str
+) -> None:
+    with anyio.fail_after(10):
+        async with open_agent(tmp_path, hang()) as rig, anyio.create_task_group() as tasks:
+            started = anyio.Event()
+            rig.session.subscribe(lambda event: event.type == "status" and started.set())
+            errors: list[BaseException] = []
+
+            async def prompt() -> None:
+                seconds = 0.1 if way == "timeout" else None
+                try:
+                    await rig.session.prompt("go", timeout_seconds=seconds)
+                except StorageError as error:
+                    errors.append(error)
+
+            with files_up_to(100):
+                tasks.start_soon(prompt)
+                await started.wait()
+                if way == "interrupt":
+                    assert await rig.session.interrupt()
+                elif way == "cancel":
+                    tasks.cancel_scope.cancel()
+                while rig.session.active_turn is not None:
+                    await anyio.lowlevel.cancel_shielded_checkpoint()
+            assert len(rig.seen("turn_end")) == 1
+            assert rig.seen("status")[-1].status == "idle"
+            assert len(errors) == (way != "cancel")
 
 
 DYING = """

@@ -45,6 +45,7 @@ class World:
         self.agreed: list[tuple[dict[str, Any], set[str]]] = []
         self.shown_at: dict[str, set[str]] = {}
         self.targets = ["b", "b"]
+        self.may_move_link = True
         self.wrong: list[object] = []
         self.ran = 0
 
@@ -54,8 +55,9 @@ class World:
     def see(self, event: AgentEvent) -> None:
         if isinstance(event, PermissionRequest):
             path = event.arguments["path"]
-            # The link may have changed while the question was being written.
+            # The link may have changed while the question was being written, and only once.
             shown = set(self.targets[-2:]) if path == "link" else {path}
+            self.may_move_link = True
             self.shown_at[event.request_id] = shown
 
     async def act(self) -> None:
@@ -81,7 +83,8 @@ class World:
             grants.give(rule, by="person", timestamp="")
         elif action == "revoke":
             grants._grants.clear()
-        else:
+        elif self.may_move_link:
+            self.may_move_link = False
             self.targets.append("a" if action == "link to a" else "/etc/hostname")
             link.unlink()
             link.symlink_to(self.targets[-1])

@@ -87,6 +87,7 @@ class TestFailed:
         ended = person_here.shard("run", "--model", model, "hello")
         assert (ended.code, ended.out) == (1, "")
         assert told in one_line(ended.err)
+        assert not person_here.state.exists()
 
     def test_no_model_at_all(self, person_here: PersonHere) -> None:
         ended = person_here.shard("run", "hello")
@@ -185,7 +186,8 @@ class TestCloudRoutes:
         ended = person_here.run("hello", model=model)
         variable = "ANTHROPIC_API_KEY" if model.startswith("anthropic") else "OPENAI_API_KEY"
         assert ended.code == 1
-        assert one_line(ended.told).endswith(f"Set {variable}.\n")
+        assert f"Set {variable}. Or choose another model: " in one_line(ended.told)
+        assert "one on this machine needs no key" in ended.told
         assert not person_here.state.exists()
 
 

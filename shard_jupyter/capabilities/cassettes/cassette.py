@@ -7,7 +7,8 @@ A line is one object with a `type`:
   other it comes;
 - `answer` is one model call: the three refs that were asked with, and the ref of the message that
   came back (or the failure);
-- any other type belongs to others (recorded approvals) and is kept as it is.
+- `approval` is what a person answered to the question about one call (`approvals.py`);
+- any other type belongs to others and is kept as it is.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
+from shard_jupyter.capabilities.cassettes.approvals import APPROVAL, key_of_entry
 from shard_jupyter.capabilities.cassettes.canonical import (
     CanonicalRequest,
     Json,
@@ -30,19 +32,20 @@ from shard_jupyter.capabilities.cassettes.canonical import (
 from shard_jupyter.errors import ConfigError, StorageError
 
 VERSION = 1
-_OURS = frozenset({"cassette", "system", "tools", "message", "answer"})
+_OURS = frozenset({"cassette", "system", "tools", "message", "answer", APPROVAL})
 # Characters that an editor hides, or takes for a line end, are written as escapes.
 _INVISIBLE = re.compile("[\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 
 
 @dataclass
 class Cassette:
-    """What a file holds, by ref. `answers` are by key, in the order of recording."""
+    """What a file holds, by ref. `answers` and `approvals` are by key, in recorded order."""
 
     systems: dict[str, str] = field(default_factory=dict)
     tools: dict[str, list[Json]] = field(default_factory=dict)
     messages: dict[str, Json] = field(default_factory=dict)
     answers: dict[tuple[str, str, str], list[Json]] = field(default_factory=dict)
+    approvals: dict[str, list[Json]] = field(default_factory=dict)
     others: list[Json] = field(default_factory=list)
 
     def chain_to(self, ref: str) -> list[Json]:
@@ -74,8 +77,9 @@ def entries_of(asked: CanonicalRequest, answer: Json | None, outcome: Json) -> I
 class CassetteWriter:
     """Appends to one file. What was written before is not written again.
 
-    `fresh` starts the file anew at the first line; else what it holds is continued. Several
-    providers of one process may share a writer.
+    `fresh` starts the file anew at the first line; else what it holds is continued. A file that
+    was taken away is started anew in any case. Several providers of one event loop may share a
+    writer.
     """
 
     def __init__(self, path: Path, *, fresh: bool = True) -> None:
@@ -97,7 +101,7 @@ class CassetteWriter:
 
     def _append(self, entries: list[Json]) -> None:
         try:
-            if not self._began:
+            if not self._began or not self.path.exists():
                 self._begin()
             new = [entry for entry in entries if self._is_new(entry)]
             with self.path.open("ab") as file:
@@ -113,6 +117,7 @@ class CassetteWriter:
             old = parse_cassette(self.path.read_bytes(), str(self.path))
             self._known = {*old.systems, *old.tools, *old.messages}
         else:
+            self._known = set()
             self.path.write_bytes(_line({"type": "cassette", "version": VERSION}))
         self._began = True
 
@@ -172,6 +177,8 @@ def _take(cassette: Cassette, entry: Json) -> None:
     elif kind == "answer":
         key = (entry["system"], entry["tools"], entry["last"])
         cassette.answers.setdefault(key, []).append(entry)
+    elif kind == APPROVAL:
+        cassette.approvals.setdefault(key_of_entry(entry), []).append(entry)
     elif kind not in _OURS:
         cassette.others.append(entry)
 

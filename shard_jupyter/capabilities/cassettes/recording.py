@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
+from shard_jupyter.capabilities.cassettes.approvals import approval_entry
 from shard_jupyter.capabilities.cassettes.canonical import (
     Json,
     canonical_message,
@@ -16,18 +17,23 @@ from shard_jupyter.capabilities.cassettes.placeholders import (
     Placeholders,
     map_strings,
 )
+from shard_jupyter.capabilities.cassettes.replay import ReplayProvider
 from shard_jupyter.contracts.provider import (
     Answered,
+    AnswersAsks,
     Failed,
+    KeepsAnswers,
     Provider,
     ProviderEvent,
     ProviderRequest,
+    RecordedAnswer,
     RouteInfo,
 )
+from shard_jupyter.contracts.tool import Arguments
 
 
 class RecordingProvider:
-    """A `Provider`. Owns `inner`; the writer may be shared and is not closed.
+    """A `Provider` that also `KeepsAnswers`. Closes `inner` with itself; the writer may be shared.
 
     Recorded are answers and failures that asking again would not mend. A call that was cancelled
     or that may be retried leaves nothing, so that a replay has no delays of its own.
@@ -35,15 +41,39 @@ class RecordingProvider:
 
     def __init__(self, inner: Provider, writer: CassetteWriter, placeholders: Placeholders) -> None:
         self._inner = inner
-        self._writer = writer
+        self.writer = writer
         self._placeholders = placeholders
 
     @property
     def route(self) -> RouteInfo:
         return self._inner.route
 
+    @property
+    def answered_by(self) -> str:
+        """The model of the last answer: in a replay the recorded one, so that no recording of a
+        recording differs.
+        """  # noqa: D205 - a sentence of two lines
+        inner = self._inner
+        if isinstance(inner, ReplayProvider | RecordingProvider):
+            return inner.answered_by
+        return inner.route.model_id
+
     async def aclose(self) -> None:
         await self._inner.aclose()
+
+    def find_answer(self, tool: str, arguments: Arguments) -> RecordedAnswer | None:
+        inner = self._inner
+        return inner.find_answer(tool, arguments) if isinstance(inner, AnswersAsks) else None
+
+    async def keep_answer(self, tool: str, arguments: Arguments, answer: RecordedAnswer) -> None:
+        """Write the answer down, here and in whatever else records.
+
+        Raises:
+            StorageError: the cassette cannot be written.
+        """
+        if isinstance(self._inner, KeepsAnswers):
+            await self._inner.keep_answer(tool, arguments, answer)
+        await self.writer.add([approval_entry(tool, arguments, answer, self._placeholders)])
 
     async def stream(self, request: ProviderRequest) -> AsyncGenerator[ProviderEvent, None]:
         """Pass everything on.
@@ -75,5 +105,4 @@ class RecordingProvider:
                     failure, lambda text: self._placeholders.hide(text, numbering)
                 )
             }
-        model = self.route.model_id
-        await self._writer.add(entries_of(asked, answer, {**outcome, "model": model}))
+        await self.writer.add(entries_of(asked, answer, {**outcome, "model": self.answered_by}))

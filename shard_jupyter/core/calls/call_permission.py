@@ -3,6 +3,9 @@
 The first judgement only opens the questions of a message, so that a person sees them all at once.
 The second one counts. A person's yes stands in for an allowance where the second judgement still
 asks, and asks the same as what was shown; it never goes before a denial.
+
+A cassette (ask=recorded) answers as the person did: the same questions, looked for when the call's
+turn comes, which is the order in which they were recorded.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import anyio.to_thread
 
 from shard_jupyter.contracts.permission_gate import GateRequest, Offer
 from shard_jupyter.core.calls.ready_call import Question, ReadyCall
+from shard_jupyter.core.calls.recorded_answers import BY_CASSETTE, keep_answer, take_answer
 from shard_jupyter.core.calls.tool_boundary import read_call, show_call
 from shard_jupyter.core.permissions.headless_policy import (
     is_headless,
@@ -35,11 +39,15 @@ async def ask_early(turn: Turn, ready: ReadyCall) -> None:
     Raises:
         ModelVisibleError: the call names a path that is none.
     """
-    if is_headless(turn.parts.settings.ask):
+    if is_headless(turn.ask) and turn.ask != "recorded":
         return
     decision = await _judge(turn, ready.request)
-    if isinstance(decision, Ask):
-        await _open_question(turn, ready, decision)
+    if not isinstance(decision, Ask):
+        return
+    if turn.ask == "recorded":
+        ready.asked_early = decision
+    else:
+        _open_question(turn, ready, decision, await _offer(turn, ready))
 
 
 async def decide(turn: Turn, ready: ReadyCall) -> Verdict:
@@ -54,10 +62,12 @@ async def decide(turn: Turn, ready: ReadyCall) -> Verdict:
     verdict: Verdict | None = None
     while True:
         decision = await _judge(turn, ready.request)
+        if isinstance(decision, Ask) and verdict is not None and decision.covers == ready.agreed:
+            return verdict
+        if turn.ask == "recorded":
+            await _play_answer(turn, ready, decision)
         if isinstance(decision, Ask):
-            if verdict is not None and decision.covers == ready.agreed:
-                return verdict
-            if is_headless(turn.parts.settings.ask):
+            if is_headless(turn.ask) and ready.question is None:
                 return await _settle(turn, ready, decision)
             await _renew_question(turn, ready, decision)
         elif not _is_answered(turn, ready):
@@ -112,10 +122,35 @@ async def _offer(turn: Turn, ready: ReadyCall) -> Offer:
     return await anyio.to_thread.run_sync(turn.parts.gate.offer, ready.request)
 
 
+async def _play_answer(turn: Turn, ready: ReadyCall, decision: Decision) -> None:
+    """Ask and answer in one go, if the cassette has the answer.
+
+    Also where the gate has stopped asking since the message came: the person was asked then.
+    """
+    ask = decision if isinstance(decision, Ask) else ready.asked_early
+    ready.asked_early = None
+    if ask is None:
+        return
+    offer = await _offer(turn, ready)
+    answer = take_answer(turn, ready, offer)
+    if answer is None:
+        return
+    _open_question(turn, ready, ask, offer)
+    turn.parts.desk.answer(
+        turn.parts.agent_id,
+        ask.request_id,
+        answer.decision,
+        answer.rule,
+        BY_CASSETTE,
+        note=answer.note,
+        arguments=answer.arguments,
+    )
+
+
 async def _settle(turn: Turn, ready: ReadyCall, ask: Ask) -> Verdict:
-    setting = turn.parts.settings.ask
-    offer = await _offer(turn, ready) if setting == "rules" else Offer()
-    decision = settle_without_person(setting, ask, offer)
+    names_rule = turn.ask in ("rules", "recorded")
+    offer = await _offer(turn, ready) if names_rule else Offer()
+    decision = settle_without_person(turn.ask, ask, offer)
     ready.agreed = ask.covers
     _record(turn, ready, decision, by="headless")
     return decision
@@ -142,12 +177,11 @@ async def _renew_question(turn: Turn, ready: ReadyCall, ask: Ask) -> None:
         if question.covers == ask.covers or _is_answered(turn, ready):
             return
         withdraw_question(turn, ready, "The call reaches something else now.")
-    await _open_question(turn, ready, ask)
+    _open_question(turn, ready, ask, await _offer(turn, ready))
 
 
-async def _open_question(turn: Turn, ready: ReadyCall, ask: Ask) -> None:
+def _open_question(turn: Turn, ready: ReadyCall, ask: Ask, offer: Offer) -> None:
     parts = turn.parts
-    offer = await _offer(turn, ready)
     seconds = parts.settings.ask_timeout_seconds or None
     expires = parts.clock.now() + timedelta(seconds=seconds) if seconds else None
     question = PermissionRequest(
@@ -179,6 +213,7 @@ async def _await_person(turn: Turn, ready: ReadyCall, question: Question) -> Ver
         ready.question = None
         turn.emit(StatusEvent, status="streaming")
     await turn.parts.transcript.wait_for_disk()
+    await keep_answer(turn, resolved)
     if resolved.arguments is not None:
         await _take_edit(turn, ready, resolved.arguments)
     return resolved.decision

@@ -27,7 +27,7 @@ async def end_members(mark: RunMark) -> tuple[Member, ...]:
         return await _end_in_time(mark)
     except asyncio.CancelledError:
         # Nothing shields from a loop that is going down: it cancels every task. Last chance.
-        _kill_at_once(mark)
+        kill_members(mark)
         raise
 
 
@@ -61,8 +61,8 @@ async def _signal_until_gone(
         alive = await _look(mark)
 
 
-def _kill_at_once(mark: RunMark) -> None:
-    """Blocks for some milliseconds; for a loop that will not run again."""
+def kill_members(mark: RunMark) -> None:
+    """Kill all that is left of a run, without an event loop. Blocks for some milliseconds."""
     for _ in range(LAST_ROUNDS):
         alive = find_members(mark)
         if not alive:

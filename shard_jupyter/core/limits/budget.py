@@ -44,16 +44,19 @@ def parse_budget(text: str) -> Budget:
 
 
 def find_exceeded(
-    budget: Budget, totals: UsageTotals
+    budget: Budget, totals: UsageTotals, *, name: str = "budget"
 ) -> tuple[Literal["budget_tokens", "budget_usd"], str] | None:
-    """Say which limit is used up, and so in words. What is unknown counts as nothing."""
+    """Say which limit is used up, and so in words. What is unknown counts as nothing.
+
+    `name` is what the words call it.
+    """
     used = totals.input_tokens + totals.output_tokens
     if budget.tokens is not None and used >= budget.tokens:
         return (
             "budget_tokens",
-            f"The budget of {budget.tokens} tokens is used up: {used} were used.",
+            f"The {name} of {budget.tokens} tokens is used up: {used} were used.",
         )
     spent = totals.cost_usd or 0.0
     if budget.usd is not None and spent >= budget.usd:
-        return "budget_usd", f"The budget of ${budget.usd:g} is used up: ${spent:.4f} were spent."
+        return "budget_usd", f"The {name} of ${budget.usd:g} is used up: ${spent:.4f} were spent."
     return None

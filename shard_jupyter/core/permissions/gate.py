@@ -47,13 +47,11 @@ class RuleGate:
         grants: GrantTable,
         find_mode: Callable[[str], Mode],
         locate: Locate,
-        use_allow_rules: bool = True,
     ) -> None:
         self._rules = tuple(rules)
         self._grants = grants
         self._find_mode = find_mode
         self._locate = locate
-        self._use_allow_rules = use_allow_rules
 
     def judge(self, request: GateRequest) -> Decision:
         mode = self._find_mode(request.mode)
@@ -71,7 +69,7 @@ class RuleGate:
         grant = self._grants.find(subject)
         if grant:
             return Allow(why=f"granted: {describe_rule(grant.rule)}")
-        allowed = self._find_allow(subject, mode, places)
+        allowed = self._find_allow(subject, mode, places) if request.use_allow_rules else None
         if allowed:
             return Allow(why=f"a rule allows it: {describe_rule(allowed)}")
         if allow_contained_reads(request, places):
@@ -89,8 +87,6 @@ class RuleGate:
 
     def _find_allow(self, subject: Subject, mode: Mode, places: Sequence[Location]) -> Rule | None:
         """Find an allow rule; a protected path is covered only by a rule that names it."""
-        if not self._use_allow_rules:
-            return None
         guarded = any(place.protected for place in places)
         return next(
             (

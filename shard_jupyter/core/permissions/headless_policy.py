@@ -22,8 +22,11 @@ def settle_without_person(setting: AskSetting, ask: Ask, offer: Offer) -> Allow 
         return Allow(why="the run was started with ask=yes")
     if setting == "deny":
         return Deny(reason="What would be asked is denied in this run (ask=deny).", by="headless")
+    missing = "Nobody could be asked"
+    if setting == "recorded":
+        missing = "The cassette holds no answer to this question"
     return Deny(
-        reason=f"Nobody could be asked, and {ask.why}.",
+        reason=f"{missing}, and {ask.why}.",
         by="headless",
         would_allow=write_rule(offer.would_allow),
     )

@@ -36,6 +36,9 @@ TRANSITIONS: Mapping[tuple[RequestState, RequestEvent], RequestState] = {
 }
 """Every state but `open` is final, and forgotten: an event for it is discarded."""
 
+DENIED_BY_PERSON = "A person said no."
+"""The model reads it, so it does not tell who: a replay must send the same."""
+
 
 @dataclass(frozen=True)
 class Resolved:
@@ -136,7 +139,7 @@ class PendingRequests:
         elif decision == "allow":
             verdict = Allow(why=f"allowed by {by}")
         else:
-            verdict = Deny(reason=f"denied by {by}", by="person", note=note)
+            verdict = Deny(reason=DENIED_BY_PERSON, by="person", note=note)
         edited = arguments if decision == "allow" else None
         return self._resolve(request_id, "answer", verdict, by, edited)
 

@@ -15,6 +15,10 @@ from shard_jupyter.contracts.provider import (
 from shard_jupyter.contracts.tool_context import BlobStore
 from shard_jupyter.errors import NetworkForbidden, UnknownModel, UserError
 
+OTHER_MODEL = (
+    " Or choose another model: `shard models` lists them; one on this machine needs no key."
+)
+
 
 class Router:
     """Holds the registered factories and what configuration says of each prefix."""
@@ -66,7 +70,8 @@ class Router:
             )
         if route.refusal is not None:
             refusal = route.refusal
-            raise UserError(refusal.message, code=refusal.kind, next_step=refusal.satisfy)
+            step = refusal.satisfy + (OTHER_MODEL if refusal.kind == "needs_login" else "")
+            raise UserError(refusal.message, code=refusal.kind, next_step=step)
         return route
 
     def _find(self, model_id: str) -> tuple[ProviderFactory, str, ProviderSettings]:
@@ -77,9 +82,10 @@ class Router:
         return factory, model, self._settings.get(prefix, ProviderSettings())
 
     def _unknown(self, model_id: str, prefix: str | None) -> UnknownModel:
-        known = ", ".join(f"{name}:" for name in sorted(self._factories)) or "none"
+        names = ", ".join(f"{name}:" for name in sorted(self._factories)) or "none"
+        known = f"Known prefixes: {names}. `shard models` lists what there is."
         if not model_id:
-            return UnknownModel("No model is chosen.", next_step=f"Known prefixes: {known}.")
+            return UnknownModel("No model is chosen.", next_step=known)
         near = get_close_matches(prefix or model_id, self._factories, n=1)
         model = model_id.partition(":")[2] if prefix is not None else model_id
         if near and model and near[0] != model_id:
@@ -88,6 +94,4 @@ class Router:
             hint = "A model is named PREFIX:MODEL. "
         else:
             hint = ""
-        return UnknownModel(
-            f"There is no model {model_id!r}.", next_step=f"{hint}Known prefixes: {known}."
-        )
+        return UnknownModel(f"There is no model {model_id!r}.", next_step=f"{hint}{known}")

@@ -242,7 +242,7 @@ def _no_match(text: str, old: str, new: str, places: list[int]) -> ToolFailed:
     listed = [
         f"\n{number}: {cut_line(line)}" for line, number in numbers_of.items() if line[:400] in near
     ]
-    hint = f" Nearest to its first line:{''.join(listed[:3])}\n" if listed else " "
+    hint = f" Nearest to its first line:{''.join(listed[:3])}" if listed else ""
     return ToolFailed(
         f"The old text is not in the file.{hint}", next_step="Read the file and give it exactly."
     )

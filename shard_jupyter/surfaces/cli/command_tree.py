@@ -46,9 +46,10 @@ def _declare_run(parser: CommandParser) -> None:
     parser.add_argument("--mode", metavar="M", help="mode, such as build or plan")
     parser.add_argument(
         "--ask",
-        choices=("inline", "deny", "rules", "yes"),
+        choices=("inline", "deny", "rules", "yes", "recorded"),
         help="who answers when a tool needs permission: inline asks you, deny refuses, rules "
-        "lets allow rules decide, yes allows what no deny rule forbids (default: inline on a "
+        "lets allow rules decide, yes allows what no deny rule forbids, recorded answers as the "
+        "cassette does and else as rules (default: recorded for a model replay:F, inline on a "
         "terminal, else headless_policy of the configuration: rules)",
     )
     parser.add_argument("--json", action="store_true", help="print every event as a JSON line")
@@ -59,7 +60,9 @@ def _declare_run(parser: CommandParser) -> None:
     parser.add_argument(
         "--budget", metavar="B", help="stop at so many tokens (200k, 1.5M) or dollars ('$1.50')"
     )
-    parser.add_argument("--record", metavar="F", help="record model answers to this file")
+    parser.add_argument(
+        "--record", metavar="F", help="record the answers of the model, and yours, to this file"
+    )
     session = parser.add_mutually_exclusive_group()
     session.add_argument("--session", metavar="ID", help="go on with this session")
     session.add_argument(

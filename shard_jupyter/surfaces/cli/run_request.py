@@ -7,12 +7,12 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import BinaryIO
 
 from shard_jupyter.core.limits.budget import Budget, parse_budget
 from shard_jupyter.errors import UsageError
+from shard_jupyter.types.decisions import AskSetting
 
-Ask = Literal["inline", "deny", "rules", "yes"]
 MAX_PROMPT_BYTES = 4 << 20
 
 
@@ -20,12 +20,14 @@ MAX_PROMPT_BYTES = 4 << 20
 class RunRequest:
     """Checked options. `session` is the id to go on with, None for a new one.
 
-    `ask` None: as `headless_policy` in the configuration says.
+    `ask` None: whoever fits: the cassette that is played, the person at the terminal, or what
+    `headless_policy` in the configuration says.
     """
 
     prompt: str
     cwd: Path
-    ask: Ask | None
+    ask: AskSetting | None
+    on_terminal: bool = False
     model: str | None = None
     mode: str | None = None
     as_json: bool = False
@@ -52,7 +54,8 @@ def read_request(
     return RunRequest(
         prompt=read_prompt(arguments.prompt, stdin),
         cwd=cwd,
-        ask=arguments.ask or ("inline" if on_terminal else None),
+        ask=arguments.ask,
+        on_terminal=on_terminal,
         model=arguments.model,
         mode=arguments.mode,
         as_json=arguments.json,

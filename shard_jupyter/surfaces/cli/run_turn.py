@@ -27,6 +27,8 @@ from shard_jupyter.surfaces.cli.run_request import RunRequest
 from shard_jupyter.surfaces.cli.run_view import RunView
 from shard_jupyter.surfaces.conversation.question import DescribeRule, Reply
 from shard_jupyter.surfaces.conversation.terminal_question import TerminalLines, ask_person
+from shard_jupyter.surfaces.sdk.who_decides import plays_cassette
+from shard_jupyter.types.decisions import AskSetting
 from shard_jupyter.types.events import PermissionRequest
 from shard_jupyter.types.turns import TurnResult
 
@@ -47,8 +49,16 @@ class PromptedAgent(Protocol):
 
     def subscribe(self, subscriber: Subscriber) -> Unsubscribe: ...
 
+    @property
+    def model(self) -> str: ...
+
     async def prompt(
-        self, text: str, *, check: bool, timeout_seconds: float | None
+        self,
+        text: str,
+        *,
+        check: bool,
+        timeout_seconds: float | None,
+        ask: AskSetting | None,
     ) -> TurnResult: ...
 
     async def interrupt(self) -> bool: ...
@@ -93,8 +103,13 @@ async def _prompt(
     agent.subscribe(printer.put)
     async with agent:
         switch.agent = agent
+        # The terminal alone is no reason to ask what the cassette can answer.
+        recorded = request.ask is None and plays_cassette(agent.model)
         result = await agent.prompt(
-            request.prompt, check=False, timeout_seconds=request.timeout_seconds
+            request.prompt,
+            check=False,
+            timeout_seconds=request.timeout_seconds,
+            ask="recorded" if recorded else None,
         )
         switch.is_over = True
     return result

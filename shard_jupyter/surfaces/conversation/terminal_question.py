@@ -128,7 +128,7 @@ async def _ask_until_clear(
         await anyio.to_thread.run_sync(terminal.write, question)
         line = await terminal.read_line()
         if line is None:
-            return Reply("deny", note="nobody answered")
+            return Reply("deny", note="no answer was given")
         reply = read_reply(line, request)
         if reply is not None:
             return reply

@@ -6,38 +6,42 @@ refused run leaves no session behind.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import anyio.to_thread
 
 from shard_jupyter import __version__
-from shard_jupyter.capabilities.cassettes.cassette import CassetteWriter
-from shard_jupyter.capabilities.cassettes.placeholders import Placeholders, find_secrets
-from shard_jupyter.capabilities.cassettes.recording import RecordingProvider
+from shard_jupyter.capabilities.cassettes.placeholders import Placeholders
+from shard_jupyter.capabilities.cassettes.replay import SEEN_FROM
+from shard_jupyter.capabilities.cassettes.shelf import CassetteShelf
 from shard_jupyter.contracts.provider import Provider
+from shard_jupyter.contracts.resource_loader import LoadDiagnostic
 from shard_jupyter.core.bootstrap import AgentSpec
+from shard_jupyter.core.config.config_files import find_state_home
 from shard_jupyter.core.config.load_settings import load_settings
 from shard_jupyter.core.config.settings import Settings
 from shard_jupyter.core.extensions.host import ExtensionSnapshot
-from shard_jupyter.core.limits.budget import Budget, parse_budget
-from shard_jupyter.core.modes.controller import ModeController
-from shard_jupyter.core.providers.retry import RetryPolicy
+from shard_jupyter.core.limits.budget import Budget
+from shard_jupyter.core.lineage.active_branch import active_branch
+from shard_jupyter.core.lineage.last_choices import LastChoices, find_last_choices
 from shard_jupyter.core.providers.router import Router
 from shard_jupyter.core.turn import TurnSettings
-from shard_jupyter.errors import SessionNotFound, UnknownModel, UsageError
+from shard_jupyter.errors import SessionNotFound
 from shard_jupyter.store.blobs import FileBlobStore
 from shard_jupyter.store.session_index import session_path
+from shard_jupyter.store.session_log import read_session
 from shard_jupyter.store.usage_log import UsageLog
+from shard_jupyter.surfaces.sdk.choices import choose_mode, choose_model
+from shard_jupyter.surfaces.sdk.limits import make_turn_settings, read_budget
+from shard_jupyter.surfaces.sdk.recording import check_record, make_placeholders, record_into
+from shard_jupyter.surfaces.sdk.who_decides import check_ask, check_callback, choose_ask
 from shard_jupyter.types.decisions import AskSetting
+from shard_jupyter.types.events import Notice
 from shard_jupyter.types.ids import new_id
 from shard_jupyter.types.usage import UsageRecord
-
-WITHOUT_ANYONE: Mapping[str, AskSetting] = {"deny": "deny", "rules": "rules", "queue": "inline"}
-"""What `headless_policy` means for an agent of this process."""
 
 
 @dataclass(frozen=True)
@@ -46,37 +50,74 @@ class Options:
 
     cwd: Path
     environ: Mapping[str, str] = field(repr=False)
+    shelf: CassetteShelf
     model: str | None = None
     mode: str | None = None
     ask: AskSetting | None = None
-    """None: what `headless_policy` says."""
+    """None: see `who_decides.choose_ask`."""
     has_callback: bool = False
     session: str | None = None
     budget: Budget | str | None = None
     record: Path | None = None
     trust_project: bool = False
+    seen_from: Path | None = None
+    """From where a relative path of a cassette is seen; None: from this process's own folder."""
     overrides: Mapping[str, Any] | None = None
+
+    @property
+    def is_mode_given(self) -> bool:
+        return bool(self.mode or (self.overrides or {}).get("mode"))
+
+    @property
+    def is_model_given(self) -> bool:
+        return bool(self.model or (self.overrides or {}).get("model"))
 
 
 @dataclass(frozen=True)
 class Plan:
     """All decisions of one run, before anything is written."""
 
+    options: Options
+    settings: Settings
     spec: AgentSpec
     model_id: str
     router: Router
-    record: Path | None
-    notices: tuple[str, ...]
+    notices: tuple[Notice, ...]
     usage_log: Path | None
-    places: Mapping[str, str]
+    placeholders: Placeholders
 
 
-def make_plan(options: Options, snapshot: ExtensionSnapshot, given: Provider | None) -> Plan:
+async def read_last_choices(options: Options) -> LastChoices:
+    """Say with what the session to go on with was used last, as far as nothing else is given.
+
+    Raises:
+        UserError: there is no such session.
+        StorageError: it cannot be read.
+    """
+    if options.session is None or (options.is_mode_given and options.is_model_given):
+        return LastChoices()
+    state_home = find_state_home(options.environ)
+    _, folder = await anyio.to_thread.run_sync(find_session, state_home, options.session)
+    entries, _ = await read_session(session_path(folder.parent, options.session))
+    last = find_last_choices(active_branch(entries).entries)
+    return LastChoices(
+        mode="" if options.is_mode_given else last.mode,
+        model="" if options.is_model_given else last.model,
+    )
+
+
+def make_plan(
+    options: Options,
+    snapshot: ExtensionSnapshot,
+    given: Provider | None,
+    last: LastChoices,
+) -> Plan:
     """Decide everything; reads files, writes nothing. Call it off the event loop.
 
     Raises:
         UserError: a wrong model, mode, session, budget, folder or configuration.
     """
+    check_callback(options.ask, has_callback=options.has_callback)
     loaded = load_settings(
         options.environ,
         options.cwd,
@@ -84,15 +125,18 @@ def make_plan(options: Options, snapshot: ExtensionSnapshot, given: Provider | N
         trust_project=options.trust_project,
     )
     settings = loaded.settings
-    check_ask(options)
-    check_record(options.record)
     session_id, folder = find_session(loaded.paths.state_home, options.session)
     places = name_places(options.cwd, folder, options.environ)
-    router = make_router(settings, snapshot, options.environ, places)
-    model_id = given.route.model_id if given else choose_model(options.model, settings)
+    seen_from = options.seen_from or Path()
+    router = make_router(settings, snapshot, options.environ, {**places, SEEN_FROM: str(seen_from)})
+    mode, mode_told = choose_mode(options.mode, last, settings, snapshot)
     if given is None:
-        router.check(model_id)
-    mode = ModeController(snapshot.modes, options.mode or settings.mode).current.name
+        model_id, model_told = choose_model(options.model, last, settings, router, seen_from)
+    else:
+        model_id, model_told = given.route.model_id, ()
+    check_ask(options.ask, model_id)
+    check_record(options.record, model_id)
+    secret_names = name_secrets(settings, snapshot)
     spec = AgentSpec(
         agent_id=new_id("agent"),
         session_id=session_id,
@@ -100,22 +144,48 @@ def make_plan(options: Options, snapshot: ExtensionSnapshot, given: Provider | N
         cwd=options.cwd,
         mode=mode,
         environment=options.environ,
-        secret_names=name_secrets(settings, snapshot),
-        settings=make_turn_settings(settings, options, model_id),
+        secret_names=secret_names,
+        settings=_choose_settings(options, settings, model_id),
         rules=settings.permissions.rules,
         price=settings.prices.get(model_id),
         durability=settings.durability,
         package_version=__version__,
     )
     return Plan(
+        options=options,
+        settings=settings,
         spec=spec,
         model_id=model_id,
         router=router,
-        record=options.record,
-        notices=tuple(f"{notice.path}: {notice.message}" for notice in loaded.notices),
+        notices=_make_notices(spec.agent_id, loaded.notices, (*mode_told, *model_told)),
         usage_log=loaded.paths.state_home / "usage.jsonl" if settings.usage_log else None,
-        places=places,
+        placeholders=make_placeholders(places, options.environ, secret_names),
     )
+
+
+def _choose_settings(options: Options, settings: Settings, model_id: str) -> TurnSettings:
+    ask = choose_ask(
+        options.ask,
+        model_id,
+        has_callback=options.has_callback,
+        headless_policy=settings.headless_policy,
+    )
+    budget = read_budget(options.budget, model_id, settings.prices.get(model_id))
+    return make_turn_settings(settings, ask, budget)
+
+
+def _make_notices(
+    agent_id: str, of_config: Iterable[LoadDiagnostic], of_session: Iterable[str]
+) -> tuple[Notice, ...]:
+    config = (
+        Notice(agent_id=agent_id, code="config", message=f"{found.path}: {found.message}")
+        for found in of_config
+    )
+    session = (
+        Notice(agent_id=agent_id, code="restored", message=message, tone="warn")
+        for message in of_session
+    )
+    return (*config, *session)
 
 
 def make_router(
@@ -124,7 +194,7 @@ def make_router(
     environ: Mapping[str, str],
     places: Mapping[str, str] | None = None,
 ) -> Router:
-    """Build the router. `places` are the folders that a cassette writes by name."""
+    """Build the router. `places` are what `ReplayFactory` takes: folders by name."""
     known = {prefix: settings.provider_settings(prefix, environ) for prefix in snapshot.providers}
     if places and "replay" in known:
         known["replay"] = known["replay"].model_copy(update={"extra": dict(places)})
@@ -143,55 +213,6 @@ def name_places(cwd: Path, session_folder: Path, environ: Mapping[str, str]) -> 
     return {"cwd": str(cwd.resolve()), "home": home, "session": str(session_folder)}
 
 
-def choose_model(asked: str | None, settings: Settings) -> str:
-    """Take the model of this run, else the configured one.
-
-    Raises:
-        UnknownModel: neither is there.
-    """
-    chosen = asked or settings.model
-    if not chosen:
-        raise UnknownModel(
-            "No model is chosen.",
-            next_step="Name one with --model, or set one: shard config set model openai:NAME.",
-        )
-    return chosen
-
-
-def check_ask(options: Options) -> None:
-    """Refuse a word that is none, and a callback that would never be called.
-
-    Raises:
-        UsageError: names what there is.
-    """
-    known = get_args(AskSetting)
-    if options.ask is not None and options.ask not in known:
-        raise UsageError(
-            f"ask={options.ask!r} is not known.", next_step=f"Choose one of {', '.join(known)}."
-        )
-    if options.has_callback and options.ask != "inline":
-        raise UsageError(
-            f"With ask={options.ask!r} the approval callback is never called.",
-            next_step="Leave out ask or on_approval.",
-        )
-
-
-def check_record(record: Path | None) -> None:
-    """Refuse a cassette that has no place, before a model was paid for an answer.
-
-    Raises:
-        UsageError: its folder does not exist or may not be written, or it is a folder itself.
-    """
-    if record is None:
-        return
-    target = record if record.exists() else record.parent
-    if record.is_dir() or not os.access(target, os.W_OK):
-        raise UsageError(
-            f"The cassette {record} cannot be written.",
-            next_step="Name a file in a folder that exists and that you may write.",
-        )
-
-
 def find_session(state_home: Path, asked: str | None) -> tuple[str, Path]:
     """Name a new session, or find a stored one.
 
@@ -207,51 +228,22 @@ def find_session(state_home: Path, asked: str | None) -> tuple[str, Path]:
     return session_id, log.parent
 
 
-def make_turn_settings(settings: Settings, options: Options, model_id: str) -> TurnSettings:
-    """Combine configuration and options.
-
-    Raises:
-        UsageError: a budget that cannot be read, or money without a price for the model.
-    """
-    budget = options.budget or Budget()
-    if isinstance(budget, str):
-        budget = parse_budget(budget)
-    price = settings.prices.get(model_id)
-    if budget.usd is not None and (price is None or not price.is_complete):
-        raise UsageError(
-            f"A budget in money needs a price, and {model_id!r} has none.",
-            next_step=f"Set prices.{model_id} in the configuration, or give tokens: 200k.",
-        )
-    return TurnSettings(
-        ask=options.ask or WITHOUT_ANYONE[settings.headless_policy],
-        ask_timeout_seconds=settings.ask_timeout_seconds,
-        max_rounds=settings.limits.max_rounds,
-        max_output_tokens=settings.limits.max_output_tokens,
-        output_limit_bytes=settings.tools.output_limit_bytes,
-        bash_timeout_seconds=settings.tools.bash_timeout_seconds,
-        retry=RetryPolicy(
-            max_attempts=settings.retry.max_attempts,
-            longest_obeyed_seconds=settings.retry.max_wait_seconds,
-        ),
-        budget=budget,
-    )
-
-
-async def open_provider(plan: Plan, given: Provider | None) -> Provider:
+async def open_provider(plan: Plan, model_id: str, given: Provider | None = None) -> Provider:
     """Make the provider, or take the given one, and put the recorder around it.
 
     The SDK is imported in a thread, because that takes a second.
+
+    Raises:
+        UserError: something is missing, such as a key, a package or the cassette.
     """
     provider = given
     if provider is None:
         blobs = FileBlobStore(plan.spec.session_folder / "blobs")
-        provider = await anyio.to_thread.run_sync(plan.router.create, plan.model_id, blobs)
-    if plan.record is None:
+        provider = await anyio.to_thread.run_sync(plan.router.create, model_id, blobs)
+    if plan.options.record is None:
         return provider
-    environment = plan.spec.environment
-    keys = {f"{name}_KEY": environment.get(name, "") for name in plan.spec.secret_names}
-    placeholders = Placeholders(plan.places, find_secrets(environment, keys))
-    return RecordingProvider(provider, CassetteWriter(plan.record), placeholders)
+    writer = await anyio.to_thread.run_sync(plan.options.shelf.take_writer, plan.options.record)
+    return record_into(writer, provider, plan.placeholders)
 
 
 async def write_usage(plan: Plan, records: tuple[UsageRecord, ...]) -> None:

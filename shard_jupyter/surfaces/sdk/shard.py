@@ -17,6 +17,8 @@ from weakref import WeakSet
 import anyio
 import anyio.to_thread
 
+from shard_jupyter.capabilities.cassettes.cassette import CassetteWriter
+from shard_jupyter.capabilities.cassettes.shelf import CassetteShelf
 from shard_jupyter.contracts.event_bus import Subscriber, Unsubscribe
 from shard_jupyter.contracts.provider import Provider
 from shard_jupyter.contracts.runtime import SteerReply
@@ -26,11 +28,22 @@ from shard_jupyter.core.event_bus import EventQueue, LocalEventBus
 from shard_jupyter.core.extensions.host import ExtensionHost
 from shard_jupyter.core.limits.budget import Budget
 from shard_jupyter.core.system_clock import SystemClock
-from shard_jupyter.errors import AgentClosed, StorageError, UsageError
+from shard_jupyter.core.turn import TurnOptions
+from shard_jupyter.errors import AgentClosed, StorageError, UsageError, UserError
 from shard_jupyter.surfaces.composition import install_bundled
 from shard_jupyter.surfaces.conversation.outcome import raise_for_outcome
 from shard_jupyter.surfaces.sdk.approvals import ApprovalCaller, OnApproval
-from shard_jupyter.surfaces.sdk.assembly import Options, Plan, make_plan, open_provider, write_usage
+from shard_jupyter.surfaces.sdk.assembly import (
+    Options,
+    Plan,
+    make_plan,
+    open_provider,
+    read_last_choices,
+    write_usage,
+)
+from shard_jupyter.surfaces.sdk.limits import check_timeout, read_budget
+from shard_jupyter.surfaces.sdk.recording import check_record, record_into
+from shard_jupyter.surfaces.sdk.who_decides import check_ask, choose_ask
 from shard_jupyter.types.decisions import AskSetting
 from shard_jupyter.types.events import Notice
 from shard_jupyter.types.turns import TurnResult
@@ -45,15 +58,22 @@ class Shard:
         model: a routing id such as `anthropic:…`; default: the configured one.
         mode: `build` (default) or `plan`.
         ask: who decides what no rule covers: `inline` (the `on_approval` callback, or another
-            subscriber that answers), `deny`, `rules` (denied unless a rule allows it) or `yes`
-            (allowed unless a rule denies it). Default: as `headless_policy` in the configuration
-            says, which is `rules` if nothing else is set.
+            subscriber that answers), `deny`, `rules` (denied unless a rule allows it), `yes`
+            (allowed unless a rule denies it) or `recorded` (as `rules`, and what a person answered
+            when the cassette was recorded counts again). Default: `recorded` for a model
+            `replay:…`, else as `headless_policy` in the configuration says, which is `rules` if
+            nothing else is set.
         on_approval: called for each question when `ask` is `inline`; default ask is then `inline`.
-        session: id of a stored session to go on with; default: a new one.
+        session: id of a stored session to go on with; default: a new one. It goes on in the mode
+            and with the model that it was used with last, unless others are given.
         budget: tokens or money for the life of this object, `Budget` or text such as `200k`.
-        record: file to record a cassette into.
+        record: file to record a cassette into, all the life of this object.
+        shelf: the cassettes that this process records. Agents that share one record to the same
+            file one after the other; default: one for this agent alone.
         provider: answer with this provider instead of a routed model (tests, embedding).
         trust_project: read the project's own configuration, for this run only.
+        seen_from: folder from which a relative path in `replay:…` is seen; default: that of this
+            process, whatever `cwd` is.
         overrides: settings by dotted key, above every file and the environment.
         environ: the environment to read; default: that of this process.
     """
@@ -69,8 +89,10 @@ class Shard:
         session: str | None = None,
         budget: Budget | str | None = None,
         record: Path | str | None = None,
+        shelf: CassetteShelf | None = None,
         provider: Provider | None = None,
         trust_project: bool = False,
+        seen_from: Path | None = None,
         overrides: Mapping[str, Any] | None = None,
         environ: Mapping[str, str] | None = None,
     ) -> None:
@@ -79,12 +101,14 @@ class Shard:
             environ=dict(os.environ if environ is None else environ),
             model=model,
             mode=mode,
-            ask=ask or ("inline" if on_approval else None),
+            shelf=shelf or CassetteShelf(),
+            ask=ask,
             has_callback=on_approval is not None,
             session=session,
             budget=budget,
             record=Path(record) if record is not None else None,
             trust_project=trust_project,
+            seen_from=seen_from,
             overrides=overrides,
         )
         self._given_provider = provider
@@ -119,11 +143,12 @@ class Shard:
     async def _open(self) -> None:
         await install_bundled(self._host)
         snapshot = self._host.snapshot()
+        last = await read_last_choices(self._options)
         self._plan = plan = await anyio.to_thread.run_sync(
-            make_plan, self._options, snapshot, self._given_provider
+            make_plan, self._options, snapshot, self._given_provider, last
         )
         self._bus.subscribe(self._host.handle_event)
-        self._provider = await open_provider(plan, self._given_provider)
+        self._provider = await open_provider(plan, plan.model_id, self._given_provider)
         self._session = await assemble_agent(
             plan.spec,
             snapshot,
@@ -132,11 +157,13 @@ class Shard:
             clock=SystemClock(),
             keep_usage=self._keep_usage if plan.usage_log else None,
         )
+        if self._options.is_mode_given:
+            self._session.keep_mode()
         if self._on_approval is not None:
             self._approvals = ApprovalCaller(self._session, self._on_approval, by="sdk")
             self._bus.subscribe(self._approvals.handle_event)
-        for message in plan.notices:
-            self._bus.emit(Notice(agent_id=plan.spec.agent_id, code="config", message=message))
+        for notice in plan.notices:
+            self._bus.emit(notice)
 
     async def __aexit__(
         self,
@@ -170,24 +197,46 @@ class Shard:
         return self.session.parts.modes.current.name
 
     async def prompt(
-        self, text: str, *, check: bool = True, timeout_seconds: float | None = None
+        self,
+        text: str,
+        *,
+        check: bool = True,
+        timeout_seconds: float | None = None,
+        turn_id: str | None = None,
+        ask: AskSetting | None = None,
+        budget: Budget | str | None = None,
+        record: Path | str | None = None,
     ) -> TurnResult:
-        """Run one turn.
+        """Run one turn. `ask`, `budget` and `record` are for it alone.
+
+        Args:
+            text: the prompt, any text.
+            check: raise unless the work was done.
+            timeout_seconds: after which the turn is stopped.
+            turn_id: the id that it gets; default: a new one.
+            ask: who decides in place of whoever does else. `inline` needs no callback: any
+                subscriber may answer.
+            budget: what the turn itself may use; that of the agent holds besides.
+            record: file to record the turn into, after what was recorded to it before.
 
         Raises:
             TurnFailed: with `check`, unless the turn completed and no call was denied because
                 nobody could be asked. Its `result` holds what there is.
-            UsageError: an empty prompt, one that is no valid Unicode, or no time.
+            UsageError: an empty prompt, one that is no valid Unicode, or no time; an option that
+                cannot be used. Nothing has happened then.
             AgentClosed: outside of `async with`.
             AgentBusy: a turn runs.
             StorageError: it could not be written down.
         """
-        if timeout_seconds is not None and not timeout_seconds > 0:
-            raise UsageError(
-                f"timeout_seconds={timeout_seconds!r} leaves no time.",
-                next_step="Give a positive number of seconds, or None for no limit.",
-            )
-        result = await self.session.prompt(text, timeout_seconds=timeout_seconds)
+        check_timeout(timeout_seconds)
+        writer = await self._take_writer(Path(record)) if record is not None else None
+        # Nothing waits from here to the start of the turn: what was checked is what runs.
+        result = await self.session.prompt(
+            text,
+            turn_id=turn_id,
+            timeout_seconds=timeout_seconds,
+            options=self._make_turn_options(ask, budget, writer),
+        )
         if check:
             raise_for_outcome(result)
         return result
@@ -205,6 +254,31 @@ class Shard:
 
     def set_mode(self, name: str) -> None:
         self.session.set_mode(name)
+
+    async def switch_model(self, model: str) -> None:
+        """Answer with another model from the next prompt on.
+
+        Raises:
+            UserError: the model cannot be used; all is as before.
+            AgentBusy: a turn runs.
+        """
+        session, plan, options = self.session, self._open_plan, self._options
+        if model == self.model:
+            return
+        check_ask(options.ask, model)
+        await anyio.to_thread.run_sync(check_record, options.record, model)
+        provider = await open_provider(plan, model)
+        ask = choose_ask(
+            options.ask,
+            model,
+            has_callback=options.has_callback,
+            headless_policy=plan.settings.headless_policy,
+        )
+        try:
+            await session.switch_model(provider, plan.settings.prices.get(model), ask=ask)
+        except UserError:
+            await provider.aclose()
+            raise
 
     def usage(self) -> UsageTotals:
         return self.session.usage()
@@ -241,15 +315,37 @@ class Shard:
             for queue in tuple(self._queues):
                 queue.close()
 
-    async def _keep_usage(self, records: tuple[UsageRecord, ...]) -> None:
+    @property
+    def _open_plan(self) -> Plan:
         assert self._plan is not None
+        return self._plan
+
+    async def _take_writer(self, record: Path) -> CassetteWriter:
+        shelf, model = self._options.shelf, self.model
+        await anyio.to_thread.run_sync(check_record, record, model)
+        return await anyio.to_thread.run_sync(shelf.take_writer, record)
+
+    def _make_turn_options(
+        self, ask: AskSetting | None, budget: Budget | str | None, writer: CassetteWriter | None
+    ) -> TurnOptions:
+        parts = self.session.parts
+        check_ask(ask, self.model)
+        provider = None
+        if writer is not None:
+            provider = record_into(writer, parts.provider, self._open_plan.placeholders)
+        return TurnOptions(
+            ask=ask, budget=read_budget(budget, self.model, parts.price), provider=provider
+        )
+
+    async def _keep_usage(self, records: tuple[UsageRecord, ...]) -> None:
+        plan = self._open_plan
         try:
-            await write_usage(self._plan, records)
+            await write_usage(plan, records)
         except StorageError as error:
             message = f"The usage log could not be written: {error}."
             self._bus.emit(
                 Notice(
-                    agent_id=self._plan.spec.agent_id,
+                    agent_id=plan.spec.agent_id,
                     code="usage_log",
                     message=message,
                     tone="warn",

@@ -55,14 +55,12 @@ class SyncShard(AbstractContextManager["SyncShard"]):
     def session_id(self) -> str:
         return self._shard.session_id
 
-    def prompt(
-        self, text: str, *, check: bool = True, timeout_seconds: float | None = None
-    ) -> TurnResult:
-        """Run one turn; raises as `Shard.prompt`."""
+    def prompt(self, text: str, **options: Any) -> TurnResult:  # noqa: ANN401 - as Shard.prompt
+        """Run one turn; takes the options of `Shard.prompt` and raises as it."""
         portal = self._open_portal()
 
         async def run() -> TurnResult:
-            return await self._shard.prompt(text, check=check, timeout_seconds=timeout_seconds)
+            return await self._shard.prompt(text, **options)
 
         future: Future[TurnResult] = portal.start_task_soon(run)
         try:
@@ -77,6 +75,10 @@ class SyncShard(AbstractContextManager["SyncShard"]):
 
     def set_mode(self, name: str) -> None:
         self._open_portal().call(self._shard.set_mode, name)
+
+    def switch_model(self, model: str) -> None:
+        """Answer with another model from the next prompt on; raises as `Shard.switch_model`."""
+        self._open_portal().call(self._shard.switch_model, model)
 
     def usage(self) -> UsageTotals:
         return self._open_portal().call(self._shard.usage)

@@ -14,8 +14,9 @@ from shard_jupyter.core.permissions.rules import describe_rule
 from shard_jupyter.store.session_index import list_sessions
 from shard_jupyter.surfaces.cli.run_request import RunRequest, read_request
 from shard_jupyter.surfaces.cli.run_turn import AskPerson, MakeAgent, run_turn
-from shard_jupyter.surfaces.cli.run_view import JsonView, PersonView, RunView
-from shard_jupyter.surfaces.cli.terminal import choose_palette, soften_encoding
+from shard_jupyter.surfaces.cli.run_view import JsonView, RunView
+from shard_jupyter.surfaces.conversation.palette import choose_palette, soften_encoding
+from shard_jupyter.surfaces.conversation.person_view import PersonView
 from shard_jupyter.surfaces.sdk.approvals import ApprovalAnswer
 from shard_jupyter.surfaces.sdk.shard import Shard
 from shard_jupyter.types.events import PermissionRequest
@@ -50,6 +51,8 @@ def _make_view(request: RunRequest) -> RunView:
 
 def _agent_maker(request: RunRequest) -> MakeAgent:
     def make(ask: AskPerson) -> Shard:
+        asks_here = request.ask == "inline" or (request.ask is None and request.on_terminal)
+
         async def answer(question: PermissionRequest) -> ApprovalAnswer:
             reply = await ask(question)
             return ApprovalAnswer(decision=reply.decision, note=reply.note, rule=reply.rule)
@@ -59,7 +62,7 @@ def _agent_maker(request: RunRequest) -> MakeAgent:
             model=request.model,
             mode=request.mode,
             ask=request.ask,
-            on_approval=answer if request.ask == "inline" else None,
+            on_approval=answer if asks_here else None,
             session=request.session,
             budget=request.budget,
             record=request.record,

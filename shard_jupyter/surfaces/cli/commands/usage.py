@@ -11,8 +11,8 @@ import anyio
 from shard_jupyter.core.config.config_files import find_state_home
 from shard_jupyter.store.usage_log import LOG_NAME, UsageLog, UsageRow
 from shard_jupyter.surfaces.cli.exit_codes import DONE
-from shard_jupyter.surfaces.cli.numbers import show_cost, show_count
 from shard_jupyter.surfaces.cli.output import align_columns, write_json, write_lines
+from shard_jupyter.surfaces.render_static.words.numbers import show_cost, show_count
 
 
 def run_command(arguments: argparse.Namespace) -> int:

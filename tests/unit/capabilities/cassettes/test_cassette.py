@@ -82,11 +82,11 @@ async def test_fresh_writer_starts_anew_and_the_other_goes_on(tmp_path: Path) ->
 
 async def test_entries_of_others_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "c.jsonl"
-    approval = {"type": "approval", "rule": {"tool": "bash"}, "decision": "allow"}
+    other = {"type": "remark", "rule": {"tool": "bash"}}
     with anyio.fail_after(10):
-        await CassetteWriter(path).add([approval])
+        await CassetteWriter(path).add([other])
         await CassetteWriter(path, fresh=False).add(entries(request_of(user_text("a")), say("b")))
-    assert parse_cassette(path.read_bytes(), "c").others == [approval]
+    assert parse_cassette(path.read_bytes(), "c").others == [other]
 
 
 async def test_invisible_characters_are_written_as_escapes(tmp_path: Path) -> None:

@@ -71,6 +71,11 @@ def test_money_counts_and_an_unknown_cost_is_not_taken_for_too_much() -> None:
     assert found == ("budget_usd", "The budget of $1.5 is used up: $1.5000 were spent.")
 
 
+def test_the_words_say_whose_budget_it_is() -> None:
+    found = find_exceeded(Budget(tokens=1), UsageTotals(input_tokens=2), name="turn's budget")
+    assert found == ("budget_tokens", "The turn's budget of 1 tokens is used up: 2 were used.")
+
+
 def test_no_budget_is_never_used_up() -> None:
     totals = UsageTotals(input_tokens=10**12, cost_usd=10.0**6)
     assert find_exceeded(Budget(), totals) is None

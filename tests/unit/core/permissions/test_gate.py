@@ -38,14 +38,13 @@ def locate(cwd: Path, given: str) -> Place:
     return Place(real, real.is_relative_to(cwd), "secret" in given)
 
 
-def make_gate(*rules: Rule, grants: GrantTable | None = None, allow: bool = True) -> RuleGate:
+def make_gate(*rules: Rule, grants: GrantTable | None = None) -> RuleGate:
     modes = {"build": BUILD, "plan": PLAN, "odd": Mode(name="odd", description="", rules=(ALLOW,))}
     return RuleGate(
         rules=rules,
         grants=grants or GrantTable(),
         find_mode=modes.__getitem__,
         locate=locate,
-        use_allow_rules=allow,
     )
 
 
@@ -93,8 +92,9 @@ def test_rules_of_the_mode_count_like_others() -> None:
 
 
 def test_ask_deny_leaves_allow_rules_out() -> None:
-    assert make_gate(ALLOW, allow=False).judge(request()).kind == "ask"
-    assert make_gate(ALLOW, allow=False).judge(request("read")).kind == "allow"
+    without = {"use_allow_rules": False}
+    assert make_gate(ALLOW).judge(request().model_copy(update=without)).kind == "ask"
+    assert make_gate(ALLOW).judge(request("read").model_copy(update=without)).kind == "allow"
 
 
 def test_every_ask_has_an_id_of_its_own() -> None:

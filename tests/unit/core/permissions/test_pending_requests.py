@@ -54,7 +54,7 @@ def test_first_answer_wins_and_the_second_is_discarded(requests: PendingRequests
     first = requests.answer("a", "r", "deny", None, "ada", note="use uv")
     second = requests.answer("a", "r", "allow", None, "bob")
     assert isinstance(first, Resolved)
-    assert first.decision == Deny(reason="denied by ada", by="person", note="use uv")
+    assert first.decision == Deny(reason="A person said no.", by="person", note="use uv")
     assert second == Discarded("r")
     assert requests.pending() == ()
 

@@ -71,7 +71,7 @@ def test_prefix_without_settings_gets_empty_ones() -> None:
         ("anthropic:", "Known prefixes: anthropic:, local:."),
         ("zzz:m", "Known prefixes: anthropic:, local:."),
         (":m", "Known prefixes: anthropic:, local:."),
-        ("", "Known prefixes: anthropic:, local:."),
+        ("", "Known prefixes: anthropic:, local:. `shard models` lists what there is."),
     ],
 )
 def test_unknown_model_is_told_with_the_nearest_known(model_id: str, help_: str) -> None:

@@ -72,6 +72,15 @@ class TestApproximate:
         with pytest.raises(ToolFailed, match=r"(?s)not in the file.*2: beta\(2\)"):
             plan_edit(text, "beta(9)", "beta(10)", everywhere=False)
 
+    @pytest.mark.parametrize("old", ["beta(9)", "nothing like it"])
+    def test_a_refusal_reads_as_whole_sentences(self, old: str):
+        with pytest.raises(ToolFailed) as raised:
+            plan_edit("alpha(1)\nbeta(2)\n", old, "x", everywhere=False)
+        told = str(raised.value)
+        assert told.endswith("Read the file and give it exactly.")
+        assert ". ." not in told
+        assert "\n\n" not in told
+
     def test_stale_block_does_not_swallow_the_file(self):
         body = "".join(f"    step_{n}(value)\n" for n in range(50))
         text = f"def run(value):\n{body}    return value\n"

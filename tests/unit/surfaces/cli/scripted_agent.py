@@ -20,9 +20,11 @@ from shard_jupyter.errors import UnknownModel
 from shard_jupyter.surfaces.cli.main import run_cli
 from shard_jupyter.surfaces.cli.run_request import RunRequest
 from shard_jupyter.surfaces.cli.run_turn import AskPerson, run_turn
-from shard_jupyter.surfaces.cli.run_view import JsonView, PersonView
-from shard_jupyter.surfaces.cli.terminal import Palette
+from shard_jupyter.surfaces.cli.run_view import JsonView
+from shard_jupyter.surfaces.conversation.palette import Palette
+from shard_jupyter.surfaces.conversation.person_view import PersonView
 from shard_jupyter.surfaces.conversation.question import Reply
+from shard_jupyter.types.decisions import AskSetting
 from shard_jupyter.types.events import AgentEvent, MessageDelta, Notice, PermissionRequest
 from shard_jupyter.types.turns import Outcome, TurnResult
 
@@ -71,7 +73,12 @@ class ScriptedAgent:
         self._said += 1
         self.emit(MessageDelta(agent_id="a", item_id=f"m{self._said}", offset=0, text=text))
 
-    async def prompt(self, text: str, *, check: bool, timeout_seconds: float | None) -> TurnResult:
+    model = "scripted:test"
+
+    async def prompt(
+        self, text: str, *, check: bool, timeout_seconds: float | None, ask: AskSetting | None
+    ) -> TurnResult:
+        assert ask is None
         assert not check
         self.steps.append(f"prompt {text}")
         with anyio.CancelScope() as self._turn:

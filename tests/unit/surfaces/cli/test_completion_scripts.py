@@ -49,7 +49,7 @@ class TestInBash:
 
     def test_values_are_offered_behind_their_option(self, tmp_path: Path) -> None:
         assert complete("shard", "run", "--ask", "", cwd=tmp_path) == {
-            "inline", "deny", "rules", "yes",
+            "inline", "deny", "rules", "yes", "recorded",
         }  # fmt: skip
         assert complete("shard", "completion", "f", cwd=tmp_path) == {"fish"}
         assert complete("shard", "run", "--model", "", cwd=tmp_path) == set()

@@ -30,8 +30,11 @@ def read(
 
 
 def test_who_is_asked_depends_on_the_terminal_unless_it_is_said() -> None:
-    assert read("x", on_terminal=True).ask == "inline"
-    assert read("x").ask is None, "the configuration says"
+    assert (read("x", on_terminal=True).ask, read("x", on_terminal=True).on_terminal) == (
+        None,
+        True,
+    )
+    assert (read("x").ask, read("x").on_terminal) == (None, False), "the configuration says"
     assert read("--ask", "deny", "x", on_terminal=True).ask == "deny"
     assert read("--ask", "inline", "x").ask == "inline"
 

@@ -1,4 +1,4 @@
-"""Colours, numbers and columns."""
+"""Colours and numbers."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import io
 
 import pytest
 
-from shard_jupyter.surfaces.cli.numbers import show_cost, show_count, show_seconds
-from shard_jupyter.surfaces.cli.output import align_columns
-from shard_jupyter.surfaces.cli.terminal import Palette, choose_palette, soften_encoding
-from tests.unit.surfaces.cli.streams import FakeTerminal
+from shard_jupyter.surfaces.conversation.palette import Palette, choose_palette, soften_encoding
+from shard_jupyter.surfaces.render_static.words.numbers import show_cost, show_count, show_seconds
+from tests.unit.surfaces.conversation.streams import FakeTerminal
 
 pytestmark = pytest.mark.proves("B12")
 
@@ -60,8 +59,3 @@ def test_cost_and_time_are_short_and_unknown_is_not_zero() -> None:
     assert [show_seconds(time) for time in (0.04, 2.34, 59.94, 102)] == [
         "<0.1 s", "2.3 s", "59.9 s", "1 min 42 s",
     ]  # fmt: skip
-
-
-def test_columns_line_up_and_no_cell_breaks_its_line() -> None:
-    rows = align_columns([("key", "value"), ("a", "x\ny"), ("long name", "\x1b[0m")])
-    assert rows == ["key        value", "a          x⏎y", "long name  ⟨U+001B⟩[0m"]

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from shard_jupyter.errors import join_sentences
-from shard_jupyter.surfaces.cli.numbers import show_cost, show_count, show_seconds
-from shard_jupyter.surfaces.cli.terminal import Palette, Style
+from shard_jupyter.surfaces.conversation.palette import Palette, Style
 from shard_jupyter.surfaces.render_static.plain import render_plain
 from shard_jupyter.surfaces.render_static.visible_text import make_visible_line
+from shard_jupyter.surfaces.render_static.words.numbers import show_cost, show_count, show_seconds
 from shard_jupyter.types.content import TextBlock
 from shard_jupyter.types.events import (
     AgentEvent,

@@ -1,4 +1,4 @@
-"""What can be shown where: colours only on a terminal, and only where they are wanted."""
+"""What a stream can show: colours only on a terminal, and only where they are wanted."""
 
 from __future__ import annotations
 
