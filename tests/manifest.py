@@ -84,14 +84,22 @@ CORE = (
 )
 
 DAEMON = (
-    missing("B01", "Daemon that supervises and runs no agent logic"),
+    part(
+        "B01",
+        "Daemon that supervises and runs no agent logic",
+        "the daemon; the process that holds agents ends in good order and leaves nothing",
+    ),
     part(
         "B02",
         "One protocol over every transport",
         "unix socket, WebSocket, Jupyter comm; a socket pair to the agent process is there",
     ),
     built("B03", "Records are split at LF only; other separators survive"),
-    missing("B04", "Commands and events of agents and of the registry, served"),
+    part(
+        "B04",
+        "Commands and events of agents and of the registry, served",
+        "queue, dialogs, tools of clients, operations on a session but list, events of the registry",
+    ),
     missing("B05", "A request goes to all clients, the first answer wins"),
     missing("B06", "Headless policy and time-out; open requests shown on attach"),
     missing("B07", "Observers never answer; a child's request goes up to an ancestor"),

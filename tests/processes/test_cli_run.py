@@ -109,7 +109,7 @@ def test_the_end_of_the_terminal_input_denies(open_terminal: Callable[..., Termi
     terminal.see(b"\n> ", times=2)
     terminal.type(b"\x04")
     assert terminal.end() == 0
-    assert terminal.seen.count(b"decided: deny nobody answered") == 2
+    assert terminal.seen.count(b"decided: deny no answer was given") == 2
 
 
 class Piped:
