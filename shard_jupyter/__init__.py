@@ -10,6 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
     from shard_jupyter.surfaces.sdk.approvals import ApprovalAnswer
     from shard_jupyter.surfaces.sdk.shard import Shard
     from shard_jupyter.surfaces.sdk.sync_shard import SyncShard
@@ -24,6 +26,7 @@ _WHERE = {
     "SyncShard": "shard_jupyter.surfaces.sdk.sync_shard",
     "TurnResult": "shard_jupyter.types.turns",
 }
+_EXTENSION = "shard_jupyter.surfaces.magics.extension"
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401
@@ -36,3 +39,13 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+def load_ipython_extension(shell: InteractiveShell) -> None:
+    """Called by `%load_ext shard_jupyter`."""
+    import_module(_EXTENSION).load_extension(shell)
+
+
+def unload_ipython_extension(shell: InteractiveShell) -> None:
+    """Called by `%unload_ext shard_jupyter`, and by `%reload_ext` before it loads again."""
+    import_module(_EXTENSION).unload_extension(shell)

@@ -163,7 +163,7 @@ JUPYTER = (
     part("D09", "Headless runs, exit codes, replay", "Shard kernel, run-notebook"),
     missing("D10", "JupyterHub: prefixes, OAuth, isolation, policy"),
     missing("D11", "Console as terminal interface"),
-    missing("D12", "Example notebooks that CI runs"),
+    part("D12", "Example notebooks that CI runs", "notebooks of the Shard kernel"),
 )
 
 BEYOND = (

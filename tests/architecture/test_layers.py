@@ -117,7 +117,12 @@ def test_a_violation_is_caught(copy_of_package: Path, what: str) -> None:
 
 def test_dynamic_imports_are_listed() -> None:
     """import-linter cannot see `import_module("…")`: each use is named here with its reason."""
-    allowed = {"__init__.py", "surfaces/cli/main.py", "surfaces/cli/command_tree.py"}
+    allowed = {
+        "__init__.py",
+        "surfaces/cli/main.py",
+        "surfaces/cli/command_tree.py",
+        "surfaces/magics/line_commands.py",  # the chosen command, as in the command line
+    }
     found = set()
     for path in PACKAGE.rglob("*.py"):
         tree = ast.parse(path.read_text(encoding="utf-8"))

@@ -13,6 +13,7 @@ from pathlib import Path
 from shard_jupyter import Shard
 from shard_jupyter.types.events import AgentEvent
 from tests.fakes.model_server import MockModel
+from tests.perf.bench_magics import measure_magics
 from tests.perf.report import Row, Stopwatch, median_pair
 
 CALL = "go @@shell true @@"
@@ -155,4 +156,5 @@ ALL = (
     measure_deltas,
     measure_request,
     measure_run,
+    measure_magics,
 )

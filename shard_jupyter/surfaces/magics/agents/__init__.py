@@ -1,0 +1,1 @@
+"""The agents behind a kernel: finding, making, changing and restoring them."""

@@ -1,0 +1,1 @@
+"""What a prompt names with `@`: found in the text, read and described."""

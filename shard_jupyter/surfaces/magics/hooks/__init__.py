@@ -1,0 +1,1 @@
+"""Parts that the extension hooks into IPython and its kernel."""

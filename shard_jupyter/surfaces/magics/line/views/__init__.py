@@ -1,0 +1,1 @@
+"""What the commands return: data for Python that shows itself in every form."""

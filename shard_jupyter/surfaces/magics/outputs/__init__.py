@@ -1,0 +1,1 @@
+"""What a cell shows, for each kind of client."""

@@ -1,0 +1,1 @@
+"""The two kinds of answer schema, and how a misfit is told."""
