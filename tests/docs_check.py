@@ -13,12 +13,14 @@ from pathlib import Path
 from shard_jupyter.core.config.describe_settings import describe_settings
 from shard_jupyter.surfaces.cli.command_tree import build_parser
 from shard_jupyter.surfaces.cli.described_commands import describe_commands, write_reference
+from tests import notebook_recording
 from tests.demo_recording import make_cassette
 
 ROOT = Path(__file__).parent.parent
 GENERATED: dict[str, Callable[[], str]] = {
     "docs/reference/config.md": describe_settings,
     "docs/demo/cassette.jsonl": make_cassette,
+    "notebooks/cassettes/02_replay.jsonl": notebook_recording.make_cassette,
     "docs/reference/cli.md": lambda: write_reference(describe_commands(build_parser())),
 }
 
@@ -43,6 +45,7 @@ def write_pages(root: Path = ROOT) -> None:
 def main(arguments: list[str]) -> int:
     if arguments == ["--write"]:
         write_pages()
+        notebook_recording.store_outputs()
         return 0
     if arguments:
         print(__doc__, file=sys.stderr)
