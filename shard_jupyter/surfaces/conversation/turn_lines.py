@@ -9,16 +9,12 @@ from shard_jupyter.errors import join_sentences
 from shard_jupyter.surfaces.conversation.palette import Palette, Style
 from shard_jupyter.surfaces.render_static.plain import render_plain
 from shard_jupyter.surfaces.render_static.visible_text import make_visible_line
+from shard_jupyter.surfaces.render_static.words.notice_words import tell_notice
 from shard_jupyter.surfaces.render_static.words.numbers import show_cost, show_count, show_seconds
 from shard_jupyter.types.content import TextBlock
 from shard_jupyter.types.events import (
     AgentEvent,
-    CompactionEvent,
     MessageDiscarded,
-    ModeChanged,
-    ModelSwitched,
-    Notice,
-    RetryScheduled,
     ToolResultEvent,
 )
 from shard_jupyter.types.render_descriptors import DiffDescriptor, RenderDescriptor
@@ -82,24 +78,11 @@ def show_remark(event: AgentEvent) -> tuple[str, bool] | None:
 
 
 def _remark(event: AgentEvent) -> tuple[str, bool] | None:
-    match event:
-        case MessageDiscarded():
-            # Whether it is asked for again is for the next event to say.
-            return f"The answer was cut off ({event.reason}) and does not count.", True
-        case RetryScheduled():
-            wait = show_seconds(event.delay_seconds)
-            again = f"Trying again in {wait} (try {event.attempt + 1})."
-            return join_sentences(event.error.message, again), True
-        case Notice():
-            return event.message, event.tone != "info"
-        case ModelSwitched():
-            return f"The model is now {event.new_model}.", False
-        case ModeChanged():
-            return f"The mode is now {event.new_mode}.", False
-        case CompactionEvent():
-            return "Earlier conversation was compacted. Nothing is lost.", False
-        case _:
-            return None
+    if isinstance(event, MessageDiscarded):
+        # Whether it is asked for again is for the next event to say.
+        return f"The answer was cut off ({event.reason}) and does not count.", True
+    told = tell_notice(event, deterministic=False)
+    return None if told is None else (told[0], told[1] != "info")
 
 
 def show_totals(result: TurnResult) -> str:
