@@ -6,7 +6,7 @@ both directions: a row that is built or part has a test, one that is missing has
 
 Ids: A–E are the features of the product. H4x.nn are faults that users of other agents reported
 and that must not happen here, H2d.NAME are quirks of model servers, frNNN are lines of
-tests/data/bad_frames.jsonl.
+tests/data/bad_frames.jsonl. J3.nn are in tests/manifest_jupyter.py, L*.… in tests/manifest_local.py.
 """
 
 from __future__ import annotations

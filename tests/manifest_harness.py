@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.manifest import FEATURES, FRAMES, Requirement, built, missing, part
 from tests.manifest_jupyter import KERNELS
+from tests.manifest_local import LOCAL
 
 GATE = (
     missing("H4a.01", "A rule for one command does not let a whole chain pass"),
@@ -148,4 +149,4 @@ HARNESS = (
     *PLATFORM,
     *QUIRKS,
 )
-MANIFEST: tuple[Requirement, ...] = (*FEATURES, *HARNESS, *KERNELS, *FRAMES)
+MANIFEST: tuple[Requirement, ...] = (*FEATURES, *HARNESS, *KERNELS, *LOCAL, *FRAMES)

@@ -2,7 +2,8 @@
 
 `hide` puts a placeholder in braces for each; `show` puts back this run's own paths and ids, so
 that a recorded answer fits where it is played. Secrets are never put back. Text that only looks
-like a path or id placeholder gets double braces on the way.
+like a path or id placeholder gets double braces on the way; a path or id that stood in braces
+itself is told from that by a sign, `{{=cwd}}`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from shard_jupyter.types.redaction.secret_shapes import SECRET_SHAPES, find_secr
 __all__ = ["SECRET", "Numbering", "Placeholders", "find_secrets", "looks_secret", "map_strings"]
 
 SECRET = "{secret}"  # noqa: S105 - what stands in place of one
+SIGN = "="
 _ID = re.compile(r"\b([a-z]{2,16})-[0-9a-hjkmnp-tv-z]{26}\b")
 _ID_NAME = r"[a-z]{2,16}-\d+"
 
@@ -33,26 +35,40 @@ class Placeholders:
         # The longest counts; of two names for one folder always the same one.
         self.places = dict(sorted(named.items(), key=lambda item: (-len(item[1]), item[0])))
         names = "|".join([_ID_NAME, *map(re.escape, self.places)])
-        self._literal = re.compile(r"\{(" + names + r")\}")
-        self._shown = re.compile(r"\{\{(" + names + r")\}\}|\{(" + names + r")\}")
+        self._literal = re.compile(rf"\{{({SIGN}*)({names})\}}")
+        self._shown = re.compile(rf"\{{\{{({names})\}}\}}|\{{({SIGN}*)({names})\}}")
         shapes = [*map(re.escape, secrets), *SECRET_SHAPES]
         self._secret = re.compile("|".join(shapes), re.DOTALL)
         self._place = _alternatives(self.places)
 
     def hide(self, text: str, numbering: Numbering) -> str:
-        text = self._literal.sub(r"{{\1}}", text)
+        text = self._literal.sub(_escape, text)
         text = self._secret.sub(SECRET, text)
         if self._place is not None:
-            text = self._place.sub(lambda found: f"{{{found.lastgroup}}}", text)
-        return _ID.sub(lambda found: numbering.braced(found.group(), found[1]), text)
+            text = self._place.sub(lambda found: _brace(found, str(found.lastgroup)), text)
+        return _ID.sub(lambda found: _brace(found, numbering.name(found.group(), found[1])), text)
 
     def show(self, text: str, numbering: Numbering) -> str:
         def put_back(found: re.Match[str]) -> str:
             if found[1] is not None:
                 return f"{{{found[1]}}}"
-            return self.places.get(found[2]) or numbering.id_of(found[2])
+            signs, name = found[2], found[3]
+            if len(signs) > len(SIGN):
+                return f"{{{signs.removeprefix(SIGN)}{name}}}"
+            return self.places.get(name) or numbering.id_of(name)
 
         return self._shown.sub(put_back, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    signs, name = found[1], found[2]
+    return f"{{{SIGN}{signs}{name}}}" if signs else f"{{{{{name}}}}}"
+
+
+def _brace(found: re.Match[str], name: str) -> str:
+    """Write a placeholder; beside a brace of the text, with the sign."""
+    before, after = found.string[: found.start()][-1:], found.string[found.end() :][:1]
+    return f"{{{SIGN if before == '{' or after == '}' else ''}{name}}}"
 
 
 class Numbering:
@@ -63,6 +79,7 @@ class Numbering:
         self._ids: dict[str, str] = {}
 
     def name(self, identifier: str, prefix: str) -> str:
+        """Return its name, `call-1`; the next free number at its first use."""
         if identifier not in self._names:
             self._add(identifier, f"{prefix}-{len(self._names) + 1}")
         return self._names[identifier]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shard_jupyter.capabilities.cassettes.placeholders import (
@@ -19,7 +19,7 @@ PLACES = {"cwd": "/home/ann/demo", "home": "/home/ann"}
 PIECES = st.sampled_from(
     [
         "/home/ann/demo", "/home/ann", "/home/annette", "{cwd}", "{{cwd}}", "{home}/x", "{secret}",
-        "{call-1}", "{{call-2}}", "{", "}", "{x}", "/", " ", "a", "call-01jd0000000000000000000000",
+        "{call-1}", "{{call-2}}", "{=cwd}", "{==call-1}", "=", "{", "}", "{x}", "/", " ", "a", "call-01jd0000000000000000000000",
         "turn-01jd0000000000000000000001",
     ]
 )  # fmt: skip
@@ -31,6 +31,8 @@ def hide(text: str, places: dict[str, str] = PLACES, secrets: tuple[str, ...] = 
 
 
 @given(TEXTS)
+@example("{/home/ann/demo}")
+@example("{{=cwd}}{call-01jd0000000000000000000000}")
 def test_showing_takes_back_all_that_hiding_did(text: str) -> None:
     placeholders, numbering = Placeholders(PLACES), Numbering()
     assert placeholders.show(placeholders.hide(text, numbering), numbering) == text
@@ -57,6 +59,8 @@ def test_hidden_text_is_the_same_on_every_machine(text: str) -> None:
     ("text", "hidden"),
     [
         ("in /home/ann/demo/a.py", "in {cwd}/a.py"),
+        ("{/home/ann/demo}", "{{=cwd}}"),
+        ("{=cwd}", "{==cwd}"),
         ("/home/ann/demo.", "{cwd}."),
         ("/home/ann/demo2 and /home/annette", "{home}/demo2 and /home/annette"),
         ("/mnt/home/ann/demo", "/mnt/home/ann/demo"),
