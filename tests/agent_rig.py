@@ -84,6 +84,7 @@ async def open_agent(
     clock: FakeClock | None = None,
     cwd: Path | None = None,
     keep_usage: UsageSink | None = None,
+    asks_every_call: bool = False,
     **settings: Any,
 ) -> AsyncIterator[AgentRig]:
     """`folder` gets the workspace `ws` and the session `session`; twice the same one goes on."""
@@ -107,7 +108,7 @@ async def open_agent(
         settings=TurnSettings(**{"ask": ask, "ask_timeout_seconds": 0, **settings}),
         rules=rules,
     )
-    provider = WatchedProvider(script)
+    provider = WatchedProvider(script, asks_every_call=asks_every_call)
     events: list[AgentEvent] = []
     bus.subscribe(events.append)
     session = await assemble_agent(

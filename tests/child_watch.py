@@ -12,6 +12,10 @@ def children() -> set[int]:
     return {process.pid for process in psutil.Process().children(recursive=True)}
 
 
+def new_children(before: set[int]) -> list[psutil.Process]:
+    return [psutil.Process(pid) for pid in children() - before]
+
+
 def assert_no_new_child(before: set[int]) -> None:
     left = children() - before
     assert left == set(), [psutil.Process(pid) for pid in left if psutil.pid_exists(pid)]

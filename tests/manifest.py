@@ -128,7 +128,11 @@ SHADOW = (
     missing("C07", "Durable events with cursors; readers resume"),
     missing("C08", "One active prompt; queued follow-ups; checks before a row"),
     missing("C09", "Consent before context goes to another vendor"),
-    missing("C10", "Managed local model server"),
+    part(
+        "C10",
+        "Managed local model server",
+        "one server for all agents of the daemon; GPU paths and macOS are untried",
+    ),
     missing("C11", "OpenRouter and configured endpoints in the picker"),
     missing("C12", "File checkpoints, verification summary, web tools, images"),
     missing("C13", "Second opinions"),

@@ -23,6 +23,10 @@ class GateRequest(WireModel):
     mode: str
     use_allow_rules: bool = True
     """False: no allow rule counts in this turn, neither a file's nor the mode's."""
+    use_mode_allowance: bool = True
+    """False: what the mode would allow by itself is asked, as a weak model's calls are."""
+    is_recovered: bool = False
+    """True: read from text; whatever no deny rule forbids is asked, also against rules and grants."""
 
     @property
     def may_change_things(self) -> bool:
@@ -51,8 +55,9 @@ class PermissionGate(Protocol):
         """Decide by rules, grants, mode and policy; never asks.
 
         Order: deny rules and the mode's veto → ask rules → grants → allow rules → the mode's
-        allow → `Ask`. Called when the message arrives and again when the call runs; only the
-        second answer counts.
+        allow → `Ask`. A call that was read from text is asked after the vetoes; one of a weak
+        model gets nothing from its mode. Called when the message arrives and again when the call
+        runs; only the second answer counts.
         """
         ...
 

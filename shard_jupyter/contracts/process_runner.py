@@ -7,6 +7,7 @@ time-out, cancellation — no descendant survives it.
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -90,5 +91,53 @@ class ProcessRunner(Protocol):
 
         Raises:
             ToolFailed: the program does not exist or may not be started.
+        """
+        ...
+
+
+class LongLivedChild(Protocol):
+    """A child that runs until it is ended. Everything may be called from any thread."""
+
+    @property
+    def pid(self) -> int: ...
+
+    @property
+    def exit_code(self) -> int | None:
+        """As a shell counts: 128 + signal. None until `poll` or `wait` has found it dead."""
+        ...
+
+    def poll(self) -> int | None:
+        """Look whether it has ended. If so it is reaped, and what it left behind is ended."""
+        ...
+
+    def wait(self, timeout_seconds: float) -> int | None:
+        """Block until its end, at most so long; None: it still runs."""
+        ...
+
+    def terminate(self) -> None: ...
+
+    def kill(self) -> None: ...
+
+
+class ChildStarter(Protocol):
+    """Starts a long-lived child in a session of its own; needs no event loop."""
+
+    def __call__(
+        self,
+        argv: Sequence[str],
+        *,
+        sock: socket.socket,
+        env: Mapping[str, str],
+        cwd: Path,
+        log: int | None = None,
+        log_stdout: bool = False,
+    ) -> LongLivedChild:
+        """Start it. It inherits `sock` under the number it has here, and nothing else.
+
+        `log` is a descriptor that takes its stderr, and with `log_stdout` its stdout too. Both
+        stay the caller's to close.
+
+        Raises:
+            ShardError: the system cannot start it (code `not_started`).
         """
         ...

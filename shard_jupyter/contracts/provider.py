@@ -12,6 +12,7 @@ from shard_jupyter.contracts.tool_context import BlobStore
 from shard_jupyter.types.decisions import Rule
 from shard_jupyter.types.ids import Id
 from shard_jupyter.types.messages import Message
+from shard_jupyter.types.model_rows import ModelRow
 from shard_jupyter.types.refusals import Refusal
 from shard_jupyter.types.turns import ErrorInfo
 from shard_jupyter.types.usage import TokenUsage
@@ -74,6 +75,14 @@ class ArgumentsDelta(WireModel):
     text: str
 
 
+class ProviderNotice(WireModel):
+    """What a person should know while nothing comes, such as that a model is being loaded."""
+
+    kind: Literal["notice"] = "notice"
+    code: str
+    message: str
+
+
 class Answered(WireModel):
     """Last event of a good answer. Calls in it have ids of ours (`call-…`), unique for ever."""
 
@@ -90,7 +99,7 @@ class Failed(WireModel):
     failure: ProviderFailure
 
 
-ProviderEvent = TextDelta | ThinkingDelta | ArgumentsDelta | Answered | Failed
+ProviderEvent = TextDelta | ThinkingDelta | ArgumentsDelta | ProviderNotice | Answered | Failed
 
 
 class RouteInfo(WireModel):
@@ -102,6 +111,8 @@ class RouteInfo(WireModel):
     host: str = ""
     refusal: Refusal | None = None
     context_window: int | None = None
+    asks_every_call: bool = False
+    """True: the model is too weak for the allowances of a mode; only rules and people allow."""
 
 
 class Provider(Protocol):
@@ -134,16 +145,20 @@ class RecordedAnswer(WireModel):
     """With `allow_always`: what is stored."""
     arguments: dict[str, Any] | None = None
     """With `allow`: what the person made of the call's arguments."""
+    recovered: bool = False
+    """The call was read from a model's text; its answer is none to a real call, nor the reverse."""
 
 
 @runtime_checkable
 class AnswersAsks(Protocol):
     """What a provider may be besides: one that holds the answers of a recorded run."""
 
-    def find_answer(self, tool: str, arguments: Arguments) -> RecordedAnswer | None:
+    def find_answer(
+        self, tool: str, arguments: Arguments, *, recovered: bool = False
+    ) -> RecordedAnswer | None:
         """Take the next answer to exactly this call; each is given once, None when none is left.
 
-        `arguments` are those that the question shows.
+        `arguments` and `recovered` are those that the question shows.
         """
         ...
 
@@ -182,6 +197,24 @@ class ProviderFactory(Protocol):
         Raises:
             UserError: something is missing or the model name is not usable.
         """
+        ...
+
+
+@runtime_checkable
+class ListsModels(Protocol):
+    """What a factory may be besides: one that knows which models there are."""
+
+    def list_models(self, settings: ProviderSettings) -> tuple[ModelRow, ...]:
+        """Look at this machine, and nowhere else. Reads files: call it off the event loop."""
+        ...
+
+
+@runtime_checkable
+class ProposesModel(Protocol):
+    """What a factory may be besides: one whose model can be used where none was chosen."""
+
+    def propose_model(self, settings: ProviderSettings) -> str | None:
+        """Return a routing id that can answer now, None when there is none. Reads files."""
         ...
 
 

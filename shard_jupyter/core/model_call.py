@@ -11,6 +11,7 @@ from shard_jupyter.contracts.provider import (
     ArgumentsDelta,
     Failed,
     ProviderFailure,
+    ProviderNotice,
     ProviderRequest,
     ThinkingDelta,
 )
@@ -30,6 +31,7 @@ from shard_jupyter.types.events import (
     MessageComplete,
     MessageDelta,
     MessageDiscarded,
+    Notice,
     RetryScheduled,
     SteerInjected,
     UsageEvent,
@@ -138,6 +140,9 @@ def _check_budget(turn: Turn) -> LimitHit | None:
 
 
 def _show_delta(turn: Turn, stream: _Stream, event: Delta) -> None:
+    if isinstance(event, ProviderNotice):
+        turn.emit(Notice, code=event.code, message=clean_text(event.message))
+        return
     call_id, tool = None, ""
     channel: Literal["text", "thinking", "tool_call"] = "text"
     if isinstance(event, ArgumentsDelta):

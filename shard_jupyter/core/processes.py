@@ -223,11 +223,14 @@ def start_peer(
     env: Mapping[str, str],
     cwd: Path,
     log: int | None = None,
+    log_stdout: bool = False,
+    leaves_nothing: bool = False,
 ) -> Peer:
     """Start a long-lived child in a session of its own, without an event loop.
 
     It inherits `sock` and nothing else, under the number that the descriptor has here. `log` is a
-    descriptor that takes its stderr. Both stay the caller's to close.
+    descriptor that takes its stderr, with `log_stdout` also its stdout. Both stay the caller's to
+    close. `leaves_nothing` as in `Peer`.
 
     Raises:
         ShardError: the system cannot start it (code `not_started`).
@@ -239,7 +242,7 @@ def start_peer(
             cwd=cwd,
             env=_environment_of(env, marker),
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
+            stdout=log if log is not None and log_stdout else subprocess.DEVNULL,
             stderr=subprocess.DEVNULL if log is None else log,
             pass_fds=(sock.fileno(),),
             start_new_session=True,
@@ -248,7 +251,8 @@ def start_peer(
         reason = error.strerror if isinstance(error, OSError) else str(error)
         message = f"{argv[0]!r} could not be started: {reason}."
         raise ShardError(message, code="not_started") from error
-    return Peer(popen, RunMark(popen.pid, marker, tag=None))
+    mark = RunMark(popen.pid, marker, tag=None)
+    return Peer(popen, mark, leaves_nothing=leaves_nothing)
 
 
 def _environment_of(env: Mapping[str, str], marker: str) -> dict[str, str]:

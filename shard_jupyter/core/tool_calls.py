@@ -56,7 +56,12 @@ async def prepare(turn: Turn, call: ToolCallBlock) -> PreparedCall:
     if isinstance(prepared, ReadyCall):
         render = prepared.render = await _show(turn, prepared)
     turn.emit(
-        ToolCallEvent, call_id=call.call_id, tool=call.name, arguments=call.arguments, render=render
+        ToolCallEvent,
+        call_id=call.call_id,
+        tool=call.name,
+        arguments=call.arguments,
+        render=render,
+        recovered=call.recovered,
     )
     if isinstance(prepared, ReadyCall):
         try:
@@ -88,6 +93,8 @@ def _check(turn: Turn, call: ToolCallBlock) -> ReadyCall:
         cwd=turn.parts.cwd,
         mode=turn.parts.modes.current.name,
         use_allow_rules=counts_allow_rules(turn.ask),
+        use_mode_allowance=not turn.provider.route.asks_every_call,
+        is_recovered=call.recovered,
     )
     return ReadyCall(call, tool, make_context(turn, call), arguments, request)
 

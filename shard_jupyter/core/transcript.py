@@ -170,7 +170,11 @@ class Transcript:
         )
         commit = self._append(entry)
         self._open_results[call.call_id] = ToolResultBlock(
-            call_id=call.call_id, name=call.name, content=result.content, is_error=result.is_error
+            call_id=call.call_id,
+            name=call.name,
+            content=result.content,
+            is_error=result.is_error,
+            is_denied=result.status == "denied",
         )
         blocks = [block for block in self._open_results.values() if block is not None]
         if len(blocks) == len(self._open_results):

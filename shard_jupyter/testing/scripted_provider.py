@@ -20,6 +20,7 @@ from shard_jupyter.contracts.provider import (
     FailureKind,
     ProviderEvent,
     ProviderFailure,
+    ProviderNotice,
     ProviderRequest,
     RouteInfo,
     StopReason,
@@ -41,13 +42,14 @@ _UNCOUNTED = TokenUsage()
 
 @dataclass(frozen=True)
 class Step:
-    """One answer. `+` joins two into one; what ends it (a failure, a hang) comes last."""
+    """One answer. `+` joins two into one; notices come first, a failure or a hang last."""
 
     blocks: tuple[ContentBlock, ...] = ()
     stop: StopReason | None = None
     tokens: TokenUsage = _UNCOUNTED
     failure: ProviderFailure | None = None
     hangs: bool = False
+    notices: tuple[ProviderNotice, ...] = ()
 
     def __add__(self, other: Step) -> Step:
         return Step(
@@ -56,6 +58,7 @@ class Step:
             tokens=self.tokens if other.tokens == _UNCOUNTED else other.tokens,
             failure=other.failure or self.failure,
             hangs=self.hangs or other.hangs,
+            notices=self.notices + other.notices,
         )
 
 
@@ -73,6 +76,17 @@ def think(text: str) -> Step:
 def call(name: str, /, **arguments: Any) -> Step:  # noqa: ANN401 - whatever the tool takes
     """Call a tool. Every time the step is played, the call gets a new id."""
     return Step(blocks=(ToolCallBlock(call_id="call-to-be-made", name=name, arguments=arguments),))
+
+
+def recovered_call(name: str, /, **arguments: Any) -> Step:  # noqa: ANN401 - whatever the tool takes
+    """Call a tool, in a way that had to be read from the text of the answer."""
+    (block,) = call(name, **arguments).blocks
+    return Step(blocks=(block.model_copy(update={"recovered": True}),))
+
+
+def tell(code: str, message: str) -> Step:
+    """Let a person know something before the answer comes."""
+    return Step(notices=(ProviderNotice(code=code, message=message),))
 
 
 def calls(*steps: Step) -> Step:
@@ -109,10 +123,17 @@ class ScriptedProvider:
         script: Iterable[ScriptLine],
         *,
         context_window: int | None = None,
+        asks_every_call: bool = False,
+        model_id: str = ROUTE,
         chunk: int = 8,
     ) -> None:
         self._script = list(script)
-        self._route = RouteInfo(model_id=ROUTE, cloud=False, context_window=context_window)
+        self._route = RouteInfo(
+            model_id=model_id,
+            cloud=False,
+            context_window=context_window,
+            asks_every_call=asks_every_call,
+        )
         self._chunk = chunk
         self._hanging = anyio.Event()
         self.requests: list[ProviderRequest] = []
@@ -147,6 +168,8 @@ class ScriptedProvider:
         step = line if isinstance(line, Step) else line(request)
         blocks = tuple(_with_new_id(block) for block in step.blocks)
         await anyio.lowlevel.checkpoint()
+        for notice in step.notices:
+            yield notice
         for delta in _deltas(blocks, self._chunk):
             yield delta
         if step.hangs:

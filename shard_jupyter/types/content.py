@@ -51,6 +51,8 @@ class ToolCallBlock(KeptModel):
     arguments_error: str = ""
     """Why the arguments could not be read. Not empty: the call is never run."""
     vendor_id: str = ""
+    recovered: bool = False
+    """Read from the model's text, not from a call on the wire. Never allowed without a person."""
 
 
 class ToolResultBlock(KeptModel):
@@ -61,6 +63,8 @@ class ToolResultBlock(KeptModel):
     name: str
     content: tuple[ResultPart, ...] = ()
     is_error: bool = False
+    is_denied: bool = False
+    """It did not run: a rule or a person forbade it. Words of a result can only claim that."""
 
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ AskSetting = Literal["inline", "deny", "rules", "yes", "recorded"]
 
 `inline`: a person answers. `deny`: what would be asked is denied, and allow rules do not count.
 `rules`: what no allow rule covers is denied. `yes`: what no deny rule forbids runs. `recorded`: as
-`rules`, and what a person answered when the cassette was recorded counts once more.
+`rules`, and what a person answered when the cassette was recorded counts once more. A call that was
+read from a model's text runs by no setting: only a person allows it.
 """
 RuleSource = Literal["builtin", "policy", "user", "project", "run", "mode", "headless"]
 

@@ -79,6 +79,8 @@ class ToolCallEvent(Event):
     tool: str
     arguments: dict[str, Any]
     render: tuple[RenderDescriptor, ...] = ()
+    recovered: bool = False
+    """It was read from the model's text, not from a call."""
 
 
 class ToolProgress(Event):
@@ -117,6 +119,8 @@ class PermissionRequest(Event):
     would_allow: str = ""
     """The rule, as JSON, that a rule file would need to allow it; empty when none can."""
     expires_at: str | None = None
+    recovered: bool = False
+    """The call was read from the model's text: show that with the question."""
 
 
 class PermissionResolved(Event):

@@ -17,3 +17,5 @@ class ModelRow(WireModel):
     context_window: int | None = None
     refusal: Refusal | None = None
     note: str = ""
+    size_bytes: int | None = None
+    """Of the model's file, where it is one on this machine."""

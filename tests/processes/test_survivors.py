@@ -170,9 +170,7 @@ async def test_parallel_runs_do_not_kill_each_others_children(tmp_path):
 
 async def test_orphans_are_adopted_only_while_something_runs(tmp_path):
     await run("true", tmp_path)
-    script = (
-        "import os,time\nif os.fork()==0:\n    time.sleep(0.2); print(os.getppid()); os._exit(0)\n"
-    )
+    script = "import os,time\nif os.fork()==0:\n    time.sleep(0.2); print(os.getppid(), flush=True); os._exit(0)\n"
     read_end, write_end = os.pipe()
     actions = [(os.POSIX_SPAWN_DUP2, write_end, 1)]
     argv = [sys.executable, "-c", script]

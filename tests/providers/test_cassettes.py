@@ -21,7 +21,15 @@ from shard_jupyter.contracts.provider import (
     TextDelta,
 )
 from shard_jupyter.errors import UserError
-from shard_jupyter.testing.scripted_provider import ScriptedProvider, fail, hang, say
+from shard_jupyter.testing.scripted_provider import (
+    ScriptedProvider,
+    call,
+    calls,
+    fail,
+    hang,
+    recovered_call,
+    say,
+)
 from shard_jupyter.types.messages import Message
 from tests.fakes.model_server import (
     PATHS,
@@ -217,3 +225,31 @@ def test_replay_is_registered_and_needs_no_network() -> None:
     (factory,) = found
     route = factory.describe("demo.jsonl", ProviderSettings())
     assert (factory.prefix, route.cloud, route.refusal) == ("replay", False, None)
+
+
+@pytest.mark.proves("A06")
+async def test_a_call_read_from_text_stays_one_and_nothing_is_written_of_others(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "run.jsonl"
+    step = calls(recovered_call("read", path="a"), call("read", path="b"))
+    await ask_once(recorder(ScriptedProvider([step]), file, tmp_path), request_of("go"))
+    assert file.read_bytes().count(b"recovered") == 1
+    assert b"asks_every_call" not in file.read_bytes()
+    answer = await answer_of(await player(file, tmp_path), request_of("go"))
+    assert [block.recovered for block in answer.message.tool_calls] == [True, False]
+
+
+@pytest.mark.proves("A06")
+async def test_a_replay_asks_each_call_where_the_recorded_model_was_weak(tmp_path: Path) -> None:
+    file = tmp_path / "run.jsonl"
+    for name, is_weak in (("weak", True), ("strong", False)):
+        model = ScriptedProvider([say("ok")], asks_every_call=is_weak)
+        writer = CassetteWriter(file, fresh=is_weak)
+        rec = RecordingProvider(model, writer, Placeholders({"cwd": str(tmp_path)}))
+        await ask_once(rec, request_of(name))
+    provider = await player(file, tmp_path)
+    assert not provider.route.asks_every_call
+    for name, is_weak in (("weak", True), ("strong", False)):
+        await ask_once(provider, request_of(name))
+        assert provider.route.asks_every_call is is_weak

@@ -135,7 +135,7 @@ from tests.agent_rig import open_agent
 from tests.faulty_tool import FaultyTool
 
 def die(context):
-    (context.cwd / "effect").write_text("once")
+    (context.cwd / "effect").write_text("once", encoding="utf-8")
     os.kill(os.getpid(), 9)
 
 async def main(folder):

@@ -35,6 +35,8 @@ def approval_entry(
         "arguments": hide(dict(arguments)),
         "decision": answer.decision,
     }
+    if answer.recovered:
+        entry["recovered"] = True
     if answer.note:
         entry["note"] = hide(answer.note)
     if answer.rule is not None:
@@ -46,11 +48,16 @@ def approval_entry(
 
 
 def approval_key(
-    tool: str, arguments: Arguments, placeholders: Placeholders, numbering: Numbering
+    tool: str,
+    arguments: Arguments,
+    placeholders: Placeholders,
+    numbering: Numbering,
+    *,
+    recovered: bool = False,
 ) -> str:
     """Name the call that is asked for as the line of its answer does."""
     hidden = map_strings(dict(arguments), lambda text: placeholders.hide(text, numbering))
-    return dump([tool, hidden])
+    return dump([tool, hidden, recovered])
 
 
 def key_of_entry(entry: Json) -> str:
@@ -59,8 +66,8 @@ def key_of_entry(entry: Json) -> str:
     Raises:
         KeyError, TypeError, ValueError: it is not of the form that is written.
     """
-    _read(entry)
-    return dump([entry["tool"], entry["arguments"]])
+    recovered = _read(entry).recovered
+    return dump([entry["tool"], entry["arguments"], recovered])
 
 
 def read_approval(entry: Json, placeholders: Placeholders, numbering: Numbering) -> RecordedAnswer:
@@ -69,5 +76,5 @@ def read_approval(entry: Json, placeholders: Placeholders, numbering: Numbering)
 
 
 def _read(entry: Json) -> RecordedAnswer:
-    fields = {name: entry[name] for name in ("note", "rule") if name in entry}
+    fields = {name: entry[name] for name in ("note", "rule", "recovered") if name in entry}
     return RecordedAnswer(decision=entry["decision"], arguments=entry.get("edited"), **fields)

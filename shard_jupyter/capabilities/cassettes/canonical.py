@@ -110,12 +110,20 @@ def _plain_fields(block: ContentBlock | ResultPart) -> Json:
     if isinstance(block, ImageBlock):
         return {"image": block.sha256, "media_type": block.media_type, "size": block.size_bytes}
     if isinstance(block, ToolCallBlock):
-        out: Json = {"tool": block.name, "arguments": block.arguments}
-        return {**out, "arguments_error": block.arguments_error} if block.arguments_error else out
+        return _call_fields(block)
     if isinstance(block, ToolResultBlock):
-        out = {"tool": block.name, "content": [_plain_fields(part) for part in block.content]}
+        out: Json = {"tool": block.name, "content": [_plain_fields(part) for part in block.content]}
         return {**out, "is_error": True} if block.is_error else out
     return {"unknown": block.raw}
+
+
+def _call_fields(block: ToolCallBlock) -> Json:
+    out: Json = {"tool": block.name, "arguments": block.arguments}
+    if block.arguments_error:
+        out["arguments_error"] = block.arguments_error
+    if block.recovered:
+        out["recovered"] = True
+    return out
 
 
 def _read_block(block: Json, route: str) -> ContentBlock:
@@ -125,6 +133,7 @@ def _read_block(block: Json, route: str) -> ContentBlock:
             name=block["tool"],
             arguments=block["arguments"],
             arguments_error=block.get("arguments_error", ""),
+            recovered=block.get("recovered", False),
         )
     if "thinking" in block:
         return ThinkingBlock(text=block["thinking"], route=route)

@@ -32,6 +32,8 @@ from shard_jupyter.capabilities.cassettes.canonical import (
 from shard_jupyter.errors import ConfigError, StorageError
 
 VERSION = 1
+ASKS_EVERY_CALL = "asks_every_call"
+"""Of an answer, written only when true: its model was one of which each call is asked."""
 _OURS = frozenset({"cassette", "system", "tools", "message", "answer", APPROVAL})
 # Characters that an editor hides, or takes for a line end, are written as escapes.
 _INVISIBLE = re.compile("[\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")

@@ -11,7 +11,11 @@ from shard_jupyter.capabilities.cassettes.canonical import (
     canonical_message,
     canonical_request,
 )
-from shard_jupyter.capabilities.cassettes.cassette import CassetteWriter, entries_of
+from shard_jupyter.capabilities.cassettes.cassette import (
+    ASKS_EVERY_CALL,
+    CassetteWriter,
+    entries_of,
+)
 from shard_jupyter.capabilities.cassettes.placeholders import (
     Numbering,
     Placeholders,
@@ -61,9 +65,13 @@ class RecordingProvider:
     async def aclose(self) -> None:
         await self._inner.aclose()
 
-    def find_answer(self, tool: str, arguments: Arguments) -> RecordedAnswer | None:
+    def find_answer(
+        self, tool: str, arguments: Arguments, *, recovered: bool = False
+    ) -> RecordedAnswer | None:
         inner = self._inner
-        return inner.find_answer(tool, arguments) if isinstance(inner, AnswersAsks) else None
+        if not isinstance(inner, AnswersAsks):
+            return None
+        return inner.find_answer(tool, arguments, recovered=recovered)
 
     async def keep_answer(self, tool: str, arguments: Arguments, answer: RecordedAnswer) -> None:
         """Write the answer down, here and in whatever else records.
@@ -105,4 +113,6 @@ class RecordingProvider:
                     failure, lambda text: self._placeholders.hide(text, numbering)
                 )
             }
+        if self.route.asks_every_call:
+            outcome[ASKS_EVERY_CALL] = True
         await self.writer.add(entries_of(asked, answer, {**outcome, "model": self.answered_by}))

@@ -17,7 +17,11 @@ from shard_jupyter.capabilities.cassettes.canonical import (
     canonical_request,
     read_answer,
 )
-from shard_jupyter.capabilities.cassettes.cassette import Cassette, parse_cassette
+from shard_jupyter.capabilities.cassettes.cassette import (
+    ASKS_EVERY_CALL,
+    Cassette,
+    parse_cassette,
+)
 from shard_jupyter.capabilities.cassettes.mismatch import explain_mismatch
 from shard_jupyter.capabilities.cassettes.placeholders import (
     Numbering,
@@ -78,6 +82,7 @@ class ReplayProvider:
 
     @property
     def route(self) -> RouteInfo:
+        """After an answer: also whether each call of its model is asked, as it was then."""
         return self._route
 
     async def aclose(self) -> None:
@@ -91,6 +96,8 @@ class ReplayProvider:
             yield Failed(failure=self._mismatch(asked))
             return
         self.answered_by = str(recorded.get("model", self._route.model_id))
+        asks_every_call = recorded.get(ASKS_EVERY_CALL) is True
+        self._route = self._route.model_copy(update={ASKS_EVERY_CALL: asks_every_call})
         outcome = self._read(recorded, numbering)
         if isinstance(outcome, Answered):
             for delta in _deltas(outcome.message):
@@ -98,9 +105,11 @@ class ReplayProvider:
                 await anyio.lowlevel.checkpoint()
         yield outcome
 
-    def find_answer(self, tool: str, arguments: Arguments) -> RecordedAnswer | None:
+    def find_answer(
+        self, tool: str, arguments: Arguments, *, recovered: bool = False
+    ) -> RecordedAnswer | None:
         numbering = Numbering()
-        key = approval_key(tool, arguments, self._placeholders, numbering)
+        key = approval_key(tool, arguments, self._placeholders, numbering, recovered=recovered)
         recorded = self._cassette.approvals.get(key, [])
         if self._approved[key] >= len(recorded):
             return None

@@ -150,7 +150,7 @@ async def _play_answer(turn: Turn, ready: ReadyCall, decision: Decision) -> None
 async def _settle(turn: Turn, ready: ReadyCall, ask: Ask) -> Verdict:
     names_rule = turn.ask in ("rules", "recorded")
     offer = await _offer(turn, ready) if names_rule else Offer()
-    decision = settle_without_person(turn.ask, ask, offer)
+    decision = settle_without_person(turn.ask, ask, offer, is_recovered=ready.request.is_recovered)
     ready.agreed = ask.covers
     _record(turn, ready, decision, by="headless")
     return decision
@@ -197,6 +197,7 @@ def _open_question(turn: Turn, ready: ReadyCall, ask: Ask, offer: Offer) -> None
         offered_rules=offer.rules,
         would_allow=write_rule(offer.would_allow),
         expires_at=expires.isoformat(timespec="milliseconds") if expires else None,
+        recovered=ready.call.recovered,
     )
     _record(turn, ready, ask, by="gate", request_id=ask.request_id)
     parts.desk.open(question, timeout_seconds=seconds)
@@ -256,6 +257,7 @@ async def _take_edit(turn: Turn, ready: ReadyCall, arguments: dict[str, Any]) ->
         tool=ready.call.name,
         arguments=arguments,
         render=ready.render,
+        recovered=ready.call.recovered,
     )
 
 

@@ -16,7 +16,9 @@ def take_answer(turn: Turn, ready: ReadyCall, offer: Offer) -> RecordedAnswer | 
     """Take the recorded answer to this call, if there is one and it may be given here."""
     if not isinstance(turn.provider, AnswersAsks):
         return None
-    answer = turn.provider.find_answer(ready.call.name, ready.arguments)
+    answer = turn.provider.find_answer(
+        ready.call.name, ready.arguments, recovered=ready.request.is_recovered
+    )
     return answer if answer is not None and may_be_given(answer, offer) else None
 
 
@@ -44,4 +46,5 @@ def describe_answer(resolved: Resolved) -> RecordedAnswer:
         note=decision.note if isinstance(decision, Deny) else "",
         rule=decision.rule if isinstance(decision, AllowAlways) else None,
         arguments=resolved.arguments,
+        recovered=resolved.request.recovered,
     )

@@ -11,6 +11,7 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol
 
@@ -32,11 +33,18 @@ class StartedChild(Protocol):
 
 
 class Peer:
-    """Made by `processes.start_peer`. In a forked copy of this process it does nothing."""
+    """Made by `processes.start_peer`. In a forked copy of this process it does nothing.
 
-    def __init__(self, child: StartedChild, mark: RunMark) -> None:
+    Args:
+        child: the process.
+        mark: how what it starts is told from all else.
+        leaves_nothing: what it has left behind is ended even if it ended in good order.
+    """
+
+    def __init__(self, child: StartedChild, mark: RunMark, *, leaves_nothing: bool = False) -> None:
         self._child = child
         self._mark = mark
+        self._leaves_nothing = leaves_nothing
         self._owner = os.getpid()
         self._lock = threading.Lock()
 
@@ -79,13 +87,17 @@ class Peer:
         """End it at once; `wait` then reaps it and ends what it has started."""
         self._signal(signal.SIGKILL)
 
-    def _signal(self, number: signal.Signals) -> None:
+    def interrupt_group(self) -> None:
+        """Send to it and its group what Ctrl-C sends on a terminal."""
+        self._signal(signal.SIGINT, os.killpg)
+
+    def _signal(self, number: signal.Signals, send: Callable[[int, int], None] = os.kill) -> None:
         if not self._is_mine():
             return
         with self._lock:
             if self.exit_code is None:
                 with suppress(ProcessLookupError):
-                    os.kill(self.pid, number)
+                    send(self.pid, number)
 
     def _is_mine(self) -> bool:
         return os.getpid() == self._owner
@@ -93,7 +105,7 @@ class Peer:
     def _is_dead(self) -> bool:
         status = _find_status(self.pid)
         # An end in good order has cleaned up. After any other, look while the number is taken.
-        if status is not None and status not in (0, _REAPED):
+        if status is not None and (status not in (0, _REAPED) or self._leaves_nothing):
             kill_members(self._mark)
         return status is not None
 

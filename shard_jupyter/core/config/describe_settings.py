@@ -62,6 +62,10 @@ def _row(key: KnownKey) -> str:
 def _variables() -> Iterable[tuple[str, str]]:
     yield "SHARD_HOME", "Folder for state; must be absolute. `~/.shard` when not set."
     yield "XDG_CONFIG_HOME", "Folder in which the folder `shard` with the two files lies."
+    yield (
+        "SHARD_LLAMA_SERVER",
+        "A `llama-server` of your own; `local_models.server_path` goes before.",
+    )
     for key in known_keys():
         if key.environment:
             yield key.environment, f"Sets `{key.dotted}`."

@@ -70,7 +70,7 @@ def _type_text(annotation: Any) -> str:  # noqa: ANN401 - any annotation
     if get_origin(annotation) in (Union, UnionType):
         return " or ".join(_type_text(member) for member in get_args(annotation))
     if get_origin(annotation) is tuple:
-        return "list of rules"
+        return "list of rules" if _inner_model(annotation) else "list of strings"
     if annotation is NoneType:
         return "null"
     # An Annotated member of a union keeps its metadata here; a plain field's was taken off.

@@ -18,11 +18,14 @@ class KnownProvider:
     base_url_variable: str | None = None
 
 
+LOCAL = "local"
+"""Prefix of models on this machine."""
 KNOWN_PROVIDERS: tuple[KnownProvider, ...] = (
     KnownProvider("openai", "OPENAI_API_KEY", "OPENAI_BASE_URL"),
     KnownProvider("openai-responses", "OPENAI_API_KEY", "OPENAI_BASE_URL"),
     KnownProvider("anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
     KnownProvider("replay"),
+    KnownProvider(LOCAL),
 )
 
 

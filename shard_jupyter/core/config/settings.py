@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from shard_jupyter.contracts.provider import ProviderSettings
-from shard_jupyter.core.config.known_providers import find_provider
-from shard_jupyter.core.limits.pricing import Price
+from shard_jupyter.core.config.known_providers import LOCAL, find_provider, provider_prefix
+from shard_jupyter.core.limits.pricing import FREE, Price
 from shard_jupyter.types.decisions import CommandPattern, Rule
 
 
@@ -30,7 +30,14 @@ def _check_url(value: str) -> str:
     return value
 
 
+def _check_path(value: str) -> str:
+    if not value.startswith(("/", "~/")) or "\0" in value:
+        raise ValueError("should be an absolute path, or begin with ~/")
+    return value
+
+
 BaseUrl = Annotated[str, AfterValidator(_check_url)]
+OwnPath = Annotated[str, AfterValidator(_check_path)]
 # Capitals only: a key pasted here by mistake is then nearly always refused, and never shown.
 VariableName = Annotated[str, Field(pattern=r"^[A-Z_][A-Z0-9_]{0,63}$")]
 
@@ -97,6 +104,20 @@ class ToolsSection(Section):
     """How much text of one tool call goes to the model, at most."""
 
 
+class LocalModelsSection(Section):
+    """Models on this machine."""
+
+    folders: tuple[OwnPath, ...] = ()
+    """Folders of your own in which GGUF files lie, absolute or with `~/`. They are only read."""
+    engine: Literal["auto", "xllamacpp", "llama-cpp-python", "llama-server"] = "auto"
+    """What runs the model. `auto`: whichever of these is there."""
+    server_path: OwnPath | None = None
+    """A `llama-server` of your own, absolute or with `~/`; null: SHARD_LLAMA_SERVER, if it is
+    set. PATH is never searched."""
+    context_tokens: int | None = Field(default=None, ge=2048)
+    """Context of a model, at most; null: as much as it was trained with and fits the memory."""
+
+
 class Settings(Section):
     """Everything that can be configured."""
 
@@ -121,6 +142,7 @@ class Settings(Section):
         default_factory=dict, json_schema_extra={"name": "prefix"}
     )
     """By the prefix of routing ids."""
+    local_models: LocalModelsSection = LocalModelsSection()
     prices: dict[str, Price] = Field(default_factory=dict, json_schema_extra={"name": "model_id"})
     """By routing id."""
     permissions: PermissionsSection = PermissionsSection()
@@ -146,6 +168,11 @@ class Settings(Section):
             timeout_seconds=section.timeout_seconds,
             context_window=section.context_window,
         )
+
+    def find_price(self, model_id: str) -> Price | None:
+        """Return what is set for the model; one on this machine costs nothing where nothing is."""
+        price = self.prices.get(model_id)
+        return FREE if price is None and provider_prefix(model_id) == LOCAL else price
 
     def key_variable(self, prefix: str) -> str | None:
         """Name of the environment variable that holds the key of `prefix`."""

@@ -32,6 +32,9 @@ class Price(BaseModel):
         return self.input_usd_per_million is not None and self.output_usd_per_million is not None
 
 
+FREE = Price(input_usd_per_million=0, output_usd_per_million=0)
+
+
 def cost_usd(tokens: TokenUsage, price: Price | None) -> float | None:
     """Price one call.
 

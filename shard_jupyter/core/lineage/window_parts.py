@@ -108,6 +108,9 @@ def _take_result(
         name=source.name,
         content=tuple(content),
         is_error=source.is_error,
+        is_denied=source.is_denied
+        if isinstance(source, ToolResultBlock)
+        else source.status == "denied",
     )
 
 

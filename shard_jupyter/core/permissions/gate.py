@@ -3,6 +3,9 @@
 deny rules of any source, the mode's veto → ask rules → grants → allow rules → what the mode and
 the cautious policy allow by themselves → ask.
 
+Two kinds of calls are trusted less. What a weak model asks for gets nothing from the mode or the
+policy, only from rules of files and from people. What was read from a model's text is always asked.
+
 The policy here is the cautious one: reads that stay inside the workspace run, everything else
 asks. A sharper policy replaces `allow_contained_reads` and changes nothing else.
 """
@@ -35,6 +38,8 @@ class Location(Protocol):
 
 
 Locate = Callable[[Path, str], Location]
+RECOVERED = "it was read from the model's text, not from a call"
+WEAK_MODEL = "the model is small, so each call is asked"
 
 
 class RuleGate:
@@ -63,20 +68,33 @@ class RuleGate:
         veto = _mode_veto(request, mode)
         if veto:
             return Deny(reason=veto, by="mode")
+        if request.is_recovered:
+            return _ask(request, places, RECOVERED)
         asked = self._first("ask", subject, mode)
         if asked:
             return _ask(request, places, f"a rule asks: {describe_rule(asked)}")
+        return self._find_allowance(request, subject, mode, places)
+
+    def _find_allowance(
+        self, request: GateRequest, subject: Subject, mode: Mode, places: Sequence[Location]
+    ) -> Allow | Ask:
         grant = self._grants.find(subject)
         if grant:
             return Allow(why=f"granted: {describe_rule(grant.rule)}")
-        allowed = self._find_allow(subject, mode, places) if request.use_allow_rules else None
+        mode_rules = mode.rules if request.use_mode_allowance else ()
+        rules = (*self._rules, *mode_rules) if request.use_allow_rules else ()
+        allowed = _find_allow(rules, subject, places)
         if allowed:
             return Allow(why=f"a rule allows it: {describe_rule(allowed)}")
+        if not request.use_mode_allowance:
+            return _ask(request, places, WEAK_MODEL)
         if allow_contained_reads(request, places):
             return Allow(why="it only reads inside the workspace")
         return _ask(request, places, "no rule allows it")
 
     def offer(self, request: GateRequest) -> Offer:
+        if request.is_recovered:
+            return Offer()
         mode = self._find_mode(request.mode)
         places = [self._locate(request.cwd, path) for path in request.reach.paths]
         subject = make_subject(request, places)
@@ -85,23 +103,24 @@ class RuleGate:
         needed = narrowest_rule(subject) or Rule(effect="allow", tool=request.tool)
         return Offer(rules=offer_rules(subject), would_allow=needed)
 
-    def _find_allow(self, subject: Subject, mode: Mode, places: Sequence[Location]) -> Rule | None:
-        """Find an allow rule; a protected path is covered only by a rule that names it."""
-        guarded = any(place.protected for place in places)
-        return next(
-            (
-                rule
-                for rule in (*self._rules, *mode.rules)
-                if rule.effect == "allow"
-                and matches(rule, subject)
-                and (not guarded or _names_one_path(rule))
-            ),
-            None,
-        )
-
     def _first(self, effect: Effect, subject: Subject, mode: Mode) -> Rule | None:
         rules = (*self._rules, *mode.rules)
         return next((r for r in rules if r.effect == effect and matches(r, subject)), None)
+
+
+def _find_allow(rules: Sequence[Rule], subject: Subject, places: Sequence[Location]) -> Rule | None:
+    """Find an allow rule; a protected path is covered only by a rule that names it."""
+    guarded = any(place.protected for place in places)
+    return next(
+        (
+            rule
+            for rule in rules
+            if rule.effect == "allow"
+            and matches(rule, subject)
+            and (not guarded or _names_one_path(rule))
+        ),
+        None,
+    )
 
 
 def make_subject(request: GateRequest, places: Sequence[Location]) -> Subject:

@@ -16,8 +16,18 @@ def counts_allow_rules(ask: AskSetting) -> bool:
     return ask != "deny"
 
 
-def settle_without_person(setting: AskSetting, ask: Ask, offer: Offer) -> Allow | Deny:
-    """Decide an ask. A denial names the rule that would have allowed it, where one could."""
+def settle_without_person(
+    setting: AskSetting, ask: Ask, offer: Offer, *, is_recovered: bool = False
+) -> Allow | Deny:
+    """Decide an ask. A denial names the rule that would have allowed it, where one could.
+
+    `is_recovered`: the call was read from text, and so not even `yes` allows it.
+    """
+    if setting == "yes" and is_recovered:
+        return Deny(
+            reason=f"Nobody has looked at it, and {ask.why}: ask=yes does not allow such a call.",
+            by="headless",
+        )
     if setting == "yes":
         return Allow(why="the run was started with ask=yes")
     if setting == "deny":

@@ -17,6 +17,7 @@ from shard_jupyter.contracts.provider import (
     Failed,
     Provider,
     ProviderFailure,
+    ProviderNotice,
     ProviderRequest,
     TextDelta,
     ThinkingDelta,
@@ -24,7 +25,7 @@ from shard_jupyter.contracts.provider import (
 from shard_jupyter.core.providers.retry import GiveUp, RetryPolicy, RetryState, next_delay
 from shard_jupyter.errors import Bug
 
-Delta = TextDelta | ThinkingDelta | ArgumentsDelta
+Delta = TextDelta | ThinkingDelta | ArgumentsDelta | ProviderNotice
 
 
 @dataclass(frozen=True)

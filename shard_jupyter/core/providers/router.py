@@ -7,6 +7,8 @@ from difflib import get_close_matches
 from typing import Literal
 
 from shard_jupyter.contracts.provider import (
+    ListsModels,
+    ProposesModel,
     Provider,
     ProviderFactory,
     ProviderSettings,
@@ -14,9 +16,11 @@ from shard_jupyter.contracts.provider import (
 )
 from shard_jupyter.contracts.tool_context import BlobStore
 from shard_jupyter.errors import NetworkForbidden, UnknownModel, UserError
+from shard_jupyter.types.model_rows import ModelRow
 
 OTHER_MODEL = (
-    " Or choose another model: `shard models` lists them; one on this machine needs no key."
+    " Or choose another model: `shard models` lists them; one on this machine needs no key, and "
+    "`shard models pull` fetches it."
 )
 
 
@@ -66,7 +70,8 @@ class Router:
         if route.cloud and self._network == "local":
             raise NetworkForbidden(
                 f"{model_id!r} is at {route.host or 'a remote host'}, and network is 'local'.",
-                next_step="Choose a model on this machine, or set network to 'on'.",
+                next_step="Choose a model on this machine (`shard models` lists them, `shard models "
+                "pull` fetches one), or set network to 'on'.",
             )
         if route.refusal is not None:
             refusal = route.refusal
@@ -74,12 +79,33 @@ class Router:
             raise UserError(refusal.message, code=refusal.kind, next_step=step)
         return route
 
+    def list_models(self) -> tuple[ModelRow, ...]:
+        """Collect the rows of every provider that knows its models. Reads files: in a thread."""
+        return tuple(
+            row
+            for prefix, factory in self._factories.items()
+            if isinstance(factory, ListsModels)
+            for row in factory.list_models(self._settings_of(prefix))
+        )
+
+    def propose_model(self) -> str | None:
+        """Name a model that can answer where none was chosen. Reads files: call it in a thread."""
+        proposed = (
+            factory.propose_model(self._settings_of(prefix))
+            for prefix, factory in self._factories.items()
+            if isinstance(factory, ProposesModel)
+        )
+        return next((model_id for model_id in proposed if model_id), None)
+
+    def _settings_of(self, prefix: str) -> ProviderSettings:
+        return self._settings.get(prefix, ProviderSettings())
+
     def _find(self, model_id: str) -> tuple[ProviderFactory, str, ProviderSettings]:
         prefix, colon, model = model_id.partition(":")
         factory = self._factories.get(prefix)
         if factory is None or not model:
             raise self._unknown(model_id, prefix if colon else None)
-        return factory, model, self._settings.get(prefix, ProviderSettings())
+        return factory, model, self._settings_of(prefix)
 
     def _unknown(self, model_id: str, prefix: str | None) -> UnknownModel:
         names = ", ".join(f"{name}:" for name in sorted(self._factories)) or "none"

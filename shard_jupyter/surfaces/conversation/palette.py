@@ -32,12 +32,9 @@ def choose_palette(stream: TextIO, environ: Mapping[str, str]) -> Palette:
     return Palette(on=wanted and stream.isatty())
 
 
-def soften_encoding(*streams: TextIO) -> None:
-    """Let a stream write every character: one that its encoding lacks is escaped, not refused."""
-    for stream in streams:
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(errors="backslashreplace")
+def can_rewrite(stream: TextIO, environ: Mapping[str, str]) -> bool:
+    """Whether a line that stands there already can be taken back."""
+    return stream.isatty() and environ.get("TERM") != "dumb"
 
 
 def terminal_width(stream: TextIO) -> int:

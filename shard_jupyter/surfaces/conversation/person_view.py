@@ -76,7 +76,9 @@ class PersonView:
             case MessageComplete():
                 self._complete(event)
             case ToolCallEvent():
-                call = show_call(event.tool, event.arguments, self._width)
+                call = show_call(
+                    event.tool, event.arguments, self._width, recovered=event.recovered
+                )
                 self._calls[event.call_id] = call, self._clock()
             case PermissionResolved():
                 # The person's own time is not the tool's.

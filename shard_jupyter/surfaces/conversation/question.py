@@ -7,12 +7,14 @@ whole line: no single key allows anything.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from shard_jupyter.surfaces.render_static.plain import render_all
 from shard_jupyter.surfaces.render_static.visible_text import make_visible, make_visible_line
+from shard_jupyter.surfaces.render_static.words.step_words import RECOVERED
 from shard_jupyter.types.decisions import Rule
 from shard_jupyter.types.events import PermissionRequest
 
@@ -34,7 +36,7 @@ def show_question(request: PermissionRequest, describe_rule: DescribeRule) -> st
 
 
 def _question_lines(request: PermissionRequest, describe_rule: DescribeRule) -> Iterator[str]:
-    yield f"\n{make_visible_line(request.tool)} asks: {make_visible_line(request.prompt)}"
+    yield f"\n{_name_tool(request)} asks: {make_visible_line(request.prompt)}"
     for part in _shown_parts(request):
         # The bar tells what is shown from what is said: no text can write a line of its own.
         yield from (f"  │ {line}" for line in part.split("\n"))
@@ -64,6 +66,43 @@ def _shown_parts(request: PermissionRequest) -> Iterator[str]:
 def rule_letters(request: PermissionRequest) -> list[str]:
     count = len(request.offered_rules)
     return ["a"][:count] if count <= 1 else [f"a{number}" for number in range(1, count + 1)]
+
+
+def answer_words(request: PermissionRequest, mark: str = "") -> tuple[str, ...]:
+    """Return the answers that there are. `mark` has to follow a yes where it is not empty."""
+    yes = (f"{word} {mark}".rstrip() for word in ("y", *rule_letters(request)))
+    return (*yes, "n")
+
+
+def short_prompt(request: PermissionRequest, words: tuple[str, ...]) -> str:
+    """Write what stands before the answer where the question itself is shown elsewhere."""
+    return f"{_name_tool(request)}: {', '.join(words)}> "
+
+
+def _name_tool(request: PermissionRequest) -> str:
+    mark = f" ({RECOVERED})" if request.recovered else ""
+    return f"{make_visible_line(request.tool)}{mark}"
+
+
+def prompt_again(why: str, words: tuple[str, ...]) -> str:
+    return f"{why} {', '.join(words)}\n> "
+
+
+_SHORT_PROMPT = re.compile(r"(?:^|[ \n])(y(?: #\d+)?)(?:, a\d*(?: #\d+)?)*, n\n?> $")
+
+
+_RECOVERED_PROMPT = re.compile(rf"\({RECOVERED}\): [^\n]*> $")
+
+
+def find_standing_answer(prompt: str) -> str | None:
+    """Return what somebody who always says yes answers to a prompt; None: it asks for no call.
+
+    A call that was read from text gets `n`: only somebody who has looked at it may allow it.
+    """
+    if _RECOVERED_PROMPT.search(prompt):
+        return "n"
+    found = _SHORT_PROMPT.search(prompt)
+    return found[1] if found else None
 
 
 def read_reply(line: str, request: PermissionRequest) -> Reply | None:

@@ -11,6 +11,7 @@ from shard_jupyter.surfaces.render_static.plain import render_plain
 from shard_jupyter.surfaces.render_static.visible_text import make_visible_line
 from shard_jupyter.surfaces.render_static.words.notice_words import tell_notice
 from shard_jupyter.surfaces.render_static.words.numbers import show_cost, show_count, show_seconds
+from shard_jupyter.surfaces.render_static.words.step_words import RECOVERED
 from shard_jupyter.types.content import TextBlock
 from shard_jupyter.types.events import (
     AgentEvent,
@@ -33,11 +34,18 @@ _MAX_DIFF_LINES = 60
 _DIFF_STYLES: dict[str, Style] = {"+": "green", "-": "red", "@": "cyan"}
 
 
-def show_call(tool: str, arguments: Mapping[str, Any], width: int) -> str:
-    """Name a call and what it is about, on one line of at most `width` characters."""
+def show_call(
+    tool: str, arguments: Mapping[str, Any], width: int, *, recovered: bool = False
+) -> str:
+    """Name a call and what it is about, on one line of at most `width` characters.
+
+    That it was read from text comes last, and is never cut.
+    """
     told = next((value for value in arguments.values() if isinstance(value, str)), "")
     line = f"{make_visible_line(tool)}  {make_visible_line(told)}".rstrip()
-    return line if len(line) <= width else f"{line[: width - 1]}…"
+    mark = f"  ({RECOVERED})" if recovered else ""
+    room = width - len(mark)
+    return f"{line if len(line) <= room else f'{line[: room - 1]}…'}{mark}"
 
 
 def show_result(event: ToolResultEvent, call: str, seconds: float, palette: Palette) -> str:

@@ -21,15 +21,21 @@ def steps_in_full(
 ) -> Iterator[tuple[StepItem, tuple[RenderDescriptor, ...]]]:
     """Yield the steps of a turn that has ended and showed more than their rows tell.
 
-    What was denied is not among them: that is told where it is said why.
+    What was denied is not among them: that is told where it is said why. Nor is a text that the
+    answer holds, line for line.
     """
     if record.outcome is None:
         return
     for item in record.items:
         if not isinstance(item, StepItem) or item.state == "denied":
             continue
-        if parts := shown_parts(item, record):
+        shown = shown_parts(item, record)
+        if parts := tuple(part for part in shown if not _is_in_answer(part, record.answer)):
             yield item, parts
+
+
+def _is_in_answer(part: RenderDescriptor, answer: str) -> bool:
+    return isinstance(part, TextDescriptor) and f"\n{part.text.strip()}\n" in f"\n{answer}\n"
 
 
 def shown_parts(step: StepItem, record: TurnRecord) -> tuple[RenderDescriptor, ...]:

@@ -72,10 +72,11 @@ def _story(record: TurnRecord) -> Iterator[str]:
     if earlier:
         yield f"{_INDENT}({count_earlier(earlier)})"
     for item in items:
-        yield from _item(item)
+        yield from render_item_plain(item)
 
 
-def _item(item: RecordItem) -> Iterator[str]:
+def render_item_plain(item: RecordItem) -> Iterator[str]:
+    """Render one of the things that happened in a turn; a part may hold several lines."""
     match item:
         case StepItem():
             row = make_row(item)

@@ -17,6 +17,7 @@ from shard_jupyter.surfaces.render_static.record.record_items import (
 from shard_jupyter.surfaces.render_static.turn_record import TurnRecord, TurnState
 from shard_jupyter.surfaces.render_static.words.descriptor_words import count_noun, show_approval
 from shard_jupyter.surfaces.render_static.words.numbers import show_clock, show_seconds
+from shard_jupyter.surfaces.render_static.words.step_words import RECOVERED
 
 _MARKS: dict[TurnState, str] = {
     "not started": "✗",
@@ -94,11 +95,13 @@ def make_row(step: StepItem) -> Row:
 
 
 def row_result(step: StepItem) -> str:
-    """What came of it, then who allowed it."""
+    """Whether it was no real call, what came of it, then who allowed it."""
     parts = [_open_words(step) or step.result]
     parts += [show_approval(each) for each in step.approvals if each.state != "waiting"]
     if step.state == "denied" and len(parts) > 1:
         parts = parts[1:]  # the result of a denied call says the same
+    if step.recovered:
+        parts.insert(0, RECOVERED)
     return " · ".join(part for part in parts if part)
 
 

@@ -9,6 +9,7 @@ from shard_jupyter.contracts.provider import (
     Answered,
     Failed,
     ProviderEvent,
+    ProviderNotice,
     ProviderRequest,
     TextDelta,
 )
@@ -20,7 +21,9 @@ from shard_jupyter.testing.scripted_provider import (
     calls,
     fail,
     hang,
+    recovered_call,
     say,
+    tell,
     think,
 )
 from shard_jupyter.types.messages import user_text
@@ -101,3 +104,13 @@ async def test_hang_ends_only_by_cancellation() -> None:
             tasks.cancel_scope.cancel()
     await provider.aclose()
     assert provider.closed
+
+
+async def test_notices_come_first_and_a_recovered_call_is_marked() -> None:
+    step = say("a") + recovered_call("read", path="a") + tell("loading", "Wait.")
+    first, *_, last = await play(ScriptedProvider([step], asks_every_call=True))
+    assert first == ProviderNotice(code="loading", message="Wait.")
+    assert isinstance(last, Answered)
+    assert [block.recovered for block in last.message.tool_calls] == [True]
+    assert ScriptedProvider([], asks_every_call=True).route.asks_every_call
+    assert not ScriptedProvider([]).route.asks_every_call

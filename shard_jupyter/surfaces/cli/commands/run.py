@@ -15,7 +15,7 @@ from shard_jupyter.store.session_index import list_sessions
 from shard_jupyter.surfaces.cli.run_request import RunRequest, read_request
 from shard_jupyter.surfaces.cli.run_turn import AskPerson, MakeAgent, run_turn
 from shard_jupyter.surfaces.cli.run_view import JsonView, RunView
-from shard_jupyter.surfaces.conversation.palette import choose_palette, soften_encoding
+from shard_jupyter.surfaces.conversation.palette import choose_palette
 from shard_jupyter.surfaces.conversation.person_view import PersonView
 from shard_jupyter.surfaces.sdk.approvals import ApprovalAnswer
 from shard_jupyter.surfaces.sdk.shard import Shard
@@ -43,7 +43,6 @@ def find_last_session(cwd: Path) -> str | None:
 
 
 def _make_view(request: RunRequest) -> RunView:
-    soften_encoding(sys.stdout, sys.stderr)
     if request.as_json:
         return JsonView(sys.stdout.buffer, sys.stderr)
     return PersonView(sys.stdout, sys.stderr, choose_palette(sys.stdout, os.environ))

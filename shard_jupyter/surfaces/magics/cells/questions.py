@@ -20,14 +20,15 @@ from IPython.core.error import StdinNotImplementedError
 from shard_jupyter.core.permissions.rules import describe_rule
 from shard_jupyter.surfaces.conversation.question import (
     Reply,
+    answer_words,
+    prompt_again,
     read_reply,
-    rule_letters,
+    short_prompt,
     show_question,
 )
 from shard_jupyter.surfaces.conversation.terminal_question import TerminalLines, ask_person
 from shard_jupyter.surfaces.magics.cells.inbox import Ended, Inbox
 from shard_jupyter.surfaces.magics.cells.stdin_line import LineCancelled, LineReader
-from shard_jupyter.surfaces.render_static.visible_text import make_visible_line
 from shard_jupyter.types.events import PermissionRequest
 
 NOBODY = Reply("deny", note="no answer was given")
@@ -123,9 +124,9 @@ class StdinAsker:
 
     def start(self, request: PermissionRequest) -> Callable[[], None]:
         mark = self._asked.next_mark()
-        words = ", ".join(answer_words(request, mark))
+        words = answer_words(request, mark)
         question = show_question(request, describe_rule).removesuffix("\n> ")
-        prompt = self._show(question, f"{make_visible_line(request.tool)}: {words}> ")
+        prompt = self._show(question, short_prompt(request, words))
         reader = LineReader(self._input)
         is_over = threading.Event()
 
@@ -172,11 +173,6 @@ class TerminalAsker:
         self._inbox.put(Answered(request.request_id, reply))
 
 
-def answer_words(request: PermissionRequest, mark: str = "") -> tuple[str, ...]:
-    yes = (f"{word} {mark}".rstrip() for word in ("y", *rule_letters(request)))
-    return (*yes, "n")
-
-
 def read_until_clear(
     read: Callable[[str], str], prompt: str, request: PermissionRequest, mark: str = ""
 ) -> Reply:
@@ -190,5 +186,5 @@ def read_until_clear(
         if reply is not None and (line.endswith(mark) or reply.decision == "deny"):
             return reply
         why = f"A yes must say {mark}: an earlier box may still be open." if mark else NO_ANSWER
-        prompt = f"{why} {', '.join(answer_words(request, mark))}\n> "
+        prompt = prompt_again(why, answer_words(request, mark))
     return UNCLEAR

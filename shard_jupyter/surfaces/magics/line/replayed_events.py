@@ -122,6 +122,7 @@ class TurnReplay:
                     call_id=call.call_id,
                     tool=call.name,
                     arguments=call.arguments,
+                    recovered=call.recovered,
                 )
 
     def _permission(self, entry: PermissionEntry, request_id: str) -> AgentEvent:
@@ -136,6 +137,7 @@ class TurnReplay:
                 prompt=entry.decision.prompt,
                 arguments=call.arguments if call else {},
                 why=entry.decision.why,
+                recovered=call.recovered if call else False,
             )
         return PermissionResolved(
             agent_id=self._agent_id,

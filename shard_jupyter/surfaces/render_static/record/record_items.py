@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from pydantic import Field
+
 from shard_jupyter.types.render_descriptors import ApprovalDescriptor, RenderDescriptor, Tone
 from shard_jupyter.types.tool_results import ResultStatus
 from shard_jupyter.types.wire_model import KeptModel, Unknown, open_union
@@ -41,6 +43,9 @@ class StepItem(KeptModel):
     output_tail: str = ""
     """Of a running tool: the end of what it has printed so far."""
     seconds: float | None = None
+    recovered: bool = Field(default=False, exclude_if=lambda value: not value)
+    """The call was read from the model's text. Only there when true: other records stay as they
+    were."""
 
 
 class NoticeItem(KeptModel):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Any
 
+from shard_jupyter.surfaces.render_static.words.step_words import RECOVERED
 from shard_jupyter.types.decisions import Allow, AllowAlways, Deny, Rule
 from shard_jupyter.types.events import PermissionRequest, PermissionResolved
 from shard_jupyter.types.render_descriptors import ApprovalDescriptor
@@ -16,7 +17,8 @@ _LEADS = ("a rule allows it: ", "granted: ")
 
 
 def open_approval(request: PermissionRequest) -> ApprovalDescriptor:
-    return ApprovalDescriptor(question=request.prompt, state="waiting")
+    mark = f" ({RECOVERED})" if request.recovered else ""
+    return ApprovalDescriptor(question=f"{request.prompt}{mark}", state="waiting")
 
 
 def resolve_approval(

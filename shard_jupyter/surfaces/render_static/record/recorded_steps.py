@@ -76,6 +76,7 @@ class RecordedSteps:
                 return self._call(event)
             case PermissionRequest():
                 row, number = self._row_of(event.call_id, event.tool, event.arguments)
+                self._mark(row, event)
                 known = event.request_id in row.approvals
                 row.approvals.setdefault(event.request_id, open_approval(event))
                 return number, not known
@@ -120,6 +121,7 @@ class RecordedSteps:
 
     def _call(self, event: ToolCallEvent) -> tuple[int | None, bool]:
         row, number = self._row_of(event.call_id, event.tool, event.arguments)
+        self._mark(row, event)
         if number is None and row.arguments == event.arguments and row.before == event.render:
             return None, False
         if row.arguments != event.arguments:  # a person has changed them
@@ -131,6 +133,10 @@ class RecordedSteps:
                 row.approvals[request_id] = edited
         row.before = event.render
         return number, True
+
+    def _mark(self, row: _Row, event: ToolCallEvent | PermissionRequest) -> None:
+        if event.recovered and not row.item.recovered:
+            row.item = row.item.model_copy(update={"recovered": True})
 
     def _update(self, row: _Row, event: ToolProgress | PermissionResolved) -> bool:
         if not row.is_open:

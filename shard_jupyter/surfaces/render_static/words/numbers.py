@@ -34,7 +34,7 @@ def show_clock(seconds: float) -> str:
 
 
 def show_bytes(size: int) -> str:
-    for limit, unit in ((1_000_000, "MB"), (1_000, "kB")):
+    for limit, unit in ((1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")):
         if size >= limit:
             return f"{size / limit:.{0 if size >= 10 * limit else 1}f} {unit}"
     return f"{size} B"

@@ -26,6 +26,8 @@ VERBS = {
     "edit": "Edit",
     "write": "Write",
 }
+RECOVERED = "recovered from text"
+"""Of a call that was read from the model's text."""
 _MAX_RESULT = 160
 _MAX_OUTPUT_LINE = 60
 _TEST_COUNT = re.compile(r"\b\d+ (?:passed|failed|errors?|skipped)\b")

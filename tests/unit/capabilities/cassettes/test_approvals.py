@@ -103,6 +103,7 @@ def test_another_call_is_another_key(other: tuple[str, dict[str, Any]]) -> None:
     key = approval_key("edit", {"n": 1, "path": "a"}, HERE, Numbering())
     assert key == approval_key("edit", {"path": "a", "n": 1}, HERE, Numbering())
     assert key != approval_key(*other, HERE, Numbering())
+    assert key != approval_key("edit", {"path": "a", "n": 1}, HERE, Numbering(), recovered=True)
 
 
 JSON = st.recursive(

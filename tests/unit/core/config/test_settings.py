@@ -10,8 +10,9 @@ from pydantic import BaseModel, ValidationError
 from shard_jupyter.core.config.known_keys import known_keys
 from shard_jupyter.core.config.load_settings import parse_settings
 from shard_jupyter.core.config.settings import Settings
-from shard_jupyter.core.limits.pricing import Price
+from shard_jupyter.core.limits.pricing import Price, cost_usd
 from shard_jupyter.errors import ConfigError
+from shard_jupyter.types.usage import TokenUsage
 
 pytestmark = pytest.mark.proves("A19")
 
@@ -96,3 +97,19 @@ def test_no_field_could_hold_a_secret(model: type[BaseModel]) -> None:
     text = str(model.model_json_schema()).lower()
     assert "password" not in text
     assert '"api_key"' not in text.replace("'", '"')
+
+
+def test_a_model_on_this_machine_costs_nothing_unless_a_price_says_so() -> None:
+    priced = {
+        "local:gguf:a": {"input_usd_per_million": 1},
+        "openai:b": {"output_usd_per_million": 2},
+    }
+    settings = parse_settings({"prices": priced}, "here")
+    free = settings.find_price("local:gguf:x")
+    assert free is not None
+    assert free.is_complete
+    assert cost_usd(TokenUsage(input_tokens=9, output_tokens=9), free) == 0
+    assert settings.find_price("local:gguf:a") == Price(input_usd_per_million=1)
+    assert settings.find_price("openai:b") == Price(output_usd_per_million=2)
+    assert settings.find_price("openai:x") is None
+    assert settings.find_price("localhost:x") is None

@@ -6,7 +6,12 @@ import io
 
 import pytest
 
-from shard_jupyter.surfaces.conversation.palette import Palette, choose_palette, soften_encoding
+from shard_jupyter.surfaces.conversation.palette import (
+    Palette,
+    can_rewrite,
+    choose_palette,
+)
+from shard_jupyter.surfaces.conversation.soft_encoding import soften_encoding
 from shard_jupyter.surfaces.render_static.words.numbers import show_cost, show_count, show_seconds
 from tests.unit.surfaces.conversation.streams import FakeTerminal
 
@@ -34,13 +39,19 @@ def test_a_palette_that_is_off_changes_nothing() -> None:
     assert Palette(on=True).paint("", "red") == ""
 
 
-def test_a_stream_without_the_characters_escapes_them() -> None:
+@pytest.mark.parametrize(("term", "can"), [("xterm", True), ("dumb", False)])
+def test_a_line_is_rewritten_only_where_that_works(term: str, can: bool) -> None:
+    assert can_rewrite(FakeTerminal(), {"TERM": term}) == can
+    assert not can_rewrite(io.StringIO(), {"TERM": term})
+
+
+def test_a_stream_without_the_characters_gets_plain_ones_or_escapes() -> None:
     data = io.BytesIO()
     stream = io.TextIOWrapper(data, encoding="ascii")
     soften_encoding(stream, io.StringIO())
-    stream.write("✓ ü")
+    stream.write("✓ ü · … 好😀")
     stream.flush()
-    assert data.getvalue() == rb"\u2713 \xfc"
+    assert data.getvalue() == rb"+ \xfc - ... \u597d\U0001f600"
 
 
 @pytest.mark.parametrize(

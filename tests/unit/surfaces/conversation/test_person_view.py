@@ -134,6 +134,17 @@ All good.
     assert err == ""
 
 
+@pytest.mark.proves("A06")
+def test_a_call_read_from_text_is_marked_however_long_it_is() -> None:
+    long = ToolCallEvent(
+        agent_id="a", call_id="c", tool="bash", arguments={"command": "x" * 300}, recovered=True
+    )
+    shown, _ = show(long, came_back("c", "bash"))
+    assert "xx…  (recovered from text)" in shown
+    shown, _ = show(called("c", "bash", command="ls"), came_back("c", "bash"))
+    assert "recovered" not in shown
+
+
 def test_a_pipe_gets_the_final_text_alone_and_exactly() -> None:
     text = "na\u00efve \x1b[0m \u202e 👨\u200d👩"
     out, err = show(*RUN, result=DONE.model_copy(update={"text": text}), terminal=False)

@@ -16,7 +16,15 @@ from inline_snapshot import snapshot
 
 from shard_jupyter.surfaces.cli.event_printer import EventPrinter
 from shard_jupyter.surfaces.cli.run_turn import Questioner
-from shard_jupyter.surfaces.conversation.question import Reply, read_reply, show_question
+from shard_jupyter.surfaces.conversation.question import (
+    Reply,
+    answer_words,
+    find_standing_answer,
+    prompt_again,
+    read_reply,
+    short_prompt,
+    show_question,
+)
 from shard_jupyter.surfaces.conversation.terminal_question import TerminalLines, ask_person
 from shard_jupyter.types.decisions import CommandPattern, Rule
 from shard_jupyter.types.events import PermissionRequest
@@ -42,6 +50,20 @@ def request(command: str = "git push", **more: Any) -> PermissionRequest:
 
 def describe(rule: Rule) -> str:
     return f"{rule.effect} {rule.tool}"
+
+
+@pytest.mark.proves("A06")
+def test_a_question_about_a_call_read_from_text_says_so_and_offers_no_always() -> None:
+    text = show_question(request(recovered=True, why="it was read"), describe)
+    assert text == snapshot("""\
+
+bash (recovered from text) asks: run a command?
+  │ git push
+Why asked: it was read
+  y  allow it once
+  n  deny it; words after the n are told to the model
+> \
+""")
 
 
 def test_a_question_shows_the_command_and_every_answer() -> None:
@@ -288,3 +310,43 @@ async def test_answers_can_come_through_a_pipe() -> None:
         assert await ask_person(request(), terminal, describe) == Reply("deny", note="later")
     os.close(read)
     os.close(write)
+
+
+@pytest.mark.parametrize("mark", ["", "#1", "#12"])
+@pytest.mark.parametrize("rules", [(), (GIT,), (GIT, WEB)])
+@given(tool=st.text(max_size=20))
+def test_every_short_prompt_says_which_answer_is_a_yes(
+    mark: str, rules: tuple[Rule, ...], tool: str
+) -> None:
+    asked = request(offered_rules=rules, tool=tool)
+    words = answer_words(asked, mark)
+    for prompt in (
+        short_prompt(asked, words),
+        f"all of it\n{short_prompt(asked, words)}",
+        prompt_again("That is no answer.", words),
+        prompt_again("A yes must say #3: an earlier box may still be open.", words),
+    ):
+        yes = find_standing_answer(prompt)
+        assert yes == words[0]
+        reply = read_reply(yes.removesuffix(mark), asked)
+        assert reply is not None
+        assert reply.decision == "allow"
+
+
+@pytest.mark.proves("A06", "B11")
+@pytest.mark.parametrize("mark", ["", "#1"])
+def test_who_always_says_yes_denies_a_call_that_was_read_from_text(mark: str) -> None:
+    asked = request(recovered=True)
+    short = short_prompt(asked, answer_words(asked, mark))
+    assert short.startswith("bash (recovered from text): y")
+    for prompt in (short, f"{show_question(asked, describe).removesuffix('> ')}{short}"):
+        answer = find_standing_answer(prompt)
+        assert answer == "n"
+        assert read_reply(answer, asked) == Reply("deny")
+
+
+@pytest.mark.parametrize(
+    "prompt", ["", "> ", "name? ", "Go on? y, n", "Go on? (y, n)> ", "y/n> ", "bash: a, n> "]
+)
+def test_what_is_no_question_about_a_call_has_no_yes(prompt: str) -> None:
+    assert find_standing_answer(prompt) is None

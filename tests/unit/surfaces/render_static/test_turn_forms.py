@@ -324,3 +324,17 @@ def test_what_a_result_shows_is_in_its_row() -> None:
     turn.end(outcome="interrupted")
     page = render_all_forms(turn.record())[2]
     assert "<summary>✗ List <code>.</code> · No such folder.</summary>" in page
+
+
+def test_what_the_answer_holds_is_not_shown_a_second_time() -> None:
+    turn = TurnBuilder()
+    turn.read("a.csv", "x,y\n1,2\n")
+    turn.finish("```\nx,y\n1,2\n```\nIt holds two lines.")
+    told = TurnBuilder()
+    told.read("a.csv", "x,y\n1,2\n")
+    told.finish("It holds x,y and so on.")
+    for form, other in zip(
+        render_all_forms(turn.record()), render_all_forms(told.record()), strict=True
+    ):
+        assert form.count("1,2") == (2 if "<details" in form else 1)
+        assert other.count("1,2") == 1

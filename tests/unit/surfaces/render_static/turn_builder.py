@@ -81,9 +81,12 @@ class TurnBuilder:
         entry = f"entry-{next(self.numbers)}"
         self.add(MessageComplete, entry_id=entry, item_id=item, content=(TextBlock(text=text),))
 
-    def call(self, tool: str, *render: RenderDescriptor, **arguments: Any) -> str:
+    def call(
+        self, tool: str, *render: RenderDescriptor, recovered: bool = False, **arguments: Any
+    ) -> str:
         self.tool, self.call_id = tool, f"call-{next(self.numbers)}"
-        self.add(ToolCallEvent, call_id=self.call_id, tool=tool, arguments=arguments, render=render)
+        fields = {"call_id": self.call_id, "tool": tool, "arguments": arguments}
+        self.add(ToolCallEvent, **fields, render=render, recovered=recovered)
         return self.call_id
 
     def result(
@@ -127,7 +130,7 @@ class TurnBuilder:
         self.call(tool, path=path)
         self.result(make_diff(path, *lines), changed_paths=[f"/work/{path}"])
 
-    def ask(self, question: str) -> None:
+    def ask(self, question: str, *, recovered: bool = False) -> None:
         self.request_id = f"request-{next(self.numbers)}"
         self.add(
             PermissionRequest,
@@ -136,6 +139,7 @@ class TurnBuilder:
             tool=self.tool,
             prompt=question,
             arguments={},
+            recovered=recovered,
         )
 
     def answer(self, decision: Allow | AllowAlways | Deny | Ask, by: str = "notebook") -> None:

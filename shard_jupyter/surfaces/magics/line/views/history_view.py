@@ -14,6 +14,8 @@ from shard_jupyter.types.render_descriptors import RenderDescriptor, StatusDescr
 
 SHOWN_TURNS = 20
 _PROMPT_CHARACTERS = 60
+_FITTING_CHARACTERS = 36
+"""Of a prompt, where the table is to fit a terminal of 80 columns."""
 _OUTCOMES = {
     "completed": "Done",
     "failed": "Failed",
@@ -44,14 +46,14 @@ class HistoryView(LineView):
             return (StatusDescriptor(label=f"{NO_AGENT}. {START} {stored}"),)
         if not self.turns:
             return (StatusDescriptor(label=f"Nothing was asked yet in {self.session_id}."),)
-        head = ("Turn", "Prompt", "Outcome", "Steps", "Files changed", "When")
+        head = ("Turn", "Prompt", "Outcome", "Steps", "Files", "When")
         rows = map(self._row, self.turns[-SHOWN_TURNS:])
         return make_table(head, rows), StatusDescriptor(label=self._advice())
 
     def _row(self, turn: TurnSummary) -> tuple[str, ...]:
         return (
             str(turn.number),
-            shorten_prompt(turn.prompt),
+            shorten_prompt(turn.prompt, _FITTING_CHARACTERS),
             say_outcome(turn),
             str(turn.steps),
             ", ".join(self._shorten_path(path) for path in turn.changed_paths),
@@ -68,10 +70,10 @@ class HistoryView(LineView):
         return f"{left_out}{one} Session: {self.session_id}"
 
 
-def shorten_prompt(prompt: str) -> str:
+def shorten_prompt(prompt: str, limit: int = _PROMPT_CHARACTERS) -> str:
     """Return the first line with something in it, cut to what a table can show."""
     line = prompt.strip().split("\n", 1)[0].strip()
-    return f"{line[:_PROMPT_CHARACTERS]}…" if len(line) > _PROMPT_CHARACTERS else line
+    return f"{line[:limit]}…" if len(line) > limit else line
 
 
 def say_outcome(turn: TurnSummary) -> str:

@@ -187,7 +187,7 @@ def test_history_lists_every_turn_oldest_first(agents: RecordedAgents) -> None:
         "Mend a.py\nand the rest", "Again", "Killed",
     ]  # fmt: skip
     rows = [re.split(r"  +", line) for line in repr(history).split("\n")[:4]]
-    assert rows[0] == ["Turn", "Prompt", "Outcome", "Steps", "Files changed", "When"]
+    assert rows[0] == ["Turn", "Prompt", "Outcome", "Steps", "Files", "When"]
     assert rows[1][:5] == ["1", "Mend a.py", "Done · 1 denied", "2", "/project/a.py"]
     assert rows[2][:4] == ["2", "Again", "Failed", "0"]
     assert rows[3][2] == "No end written"
@@ -203,6 +203,14 @@ def test_paths_inside_the_folder_are_shown_without_it(
     changed = result("r", None, "call-1").model_copy(update={"details": paths})
     agents.entries = turn(1, "go", changed, outcome="completed")
     assert f"  src/x.py, {tmp_path}-other/y.py  " in repr(ask(agents, "history"))
+
+
+def test_a_history_fits_a_terminal(agents: RecordedAgents) -> None:
+    prompt = "Write a file notes.md with the text February has no amount"
+    agents.entries = turn(1, prompt, outcome="completed")
+    table = repr(ask(agents, "history")).split("\n")
+    assert "Write a file notes.md with the text …" in table[1]
+    assert max(map(len, table[:2])) <= 80
 
 
 def test_a_long_history_shows_the_newest_turns_and_says_so(agents: RecordedAgents) -> None:

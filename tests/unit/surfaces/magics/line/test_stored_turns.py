@@ -12,7 +12,15 @@ from shard_jupyter.surfaces.magics.line.replayed_events import NO_END, TurnRepla
 from shard_jupyter.surfaces.magics.line.stored_turns import StoredTurn, split_turns, summarise
 from shard_jupyter.surfaces.sdk.approvals import ApprovalAnswer
 from shard_jupyter.surfaces.sdk.shard import Shard
-from shard_jupyter.testing.scripted_provider import ScriptedProvider, call, calls, fail, say, think
+from shard_jupyter.testing.scripted_provider import (
+    ScriptedProvider,
+    call,
+    calls,
+    fail,
+    recovered_call,
+    say,
+    think,
+)
 from shard_jupyter.types.events import AgentEvent, PermissionRequest
 from tests.entry_builders import assistant, result, user
 
@@ -71,7 +79,7 @@ def replayed(turn: StoredTurn) -> list[AgentEvent]:
 
 
 SCRIPT = [
-    think("hm") + say("I write. ") + call("write", path="a.txt", content="one\n"),
+    think("hm") + say("I write. ") + recovered_call("write", path="a.txt", content="one\n"),
     calls(call("write", path="no.txt", content="x"), call("read", path="missing.txt")),
     say("Done."),
     fail("auth", "no key"),
