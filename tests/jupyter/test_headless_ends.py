@@ -107,7 +107,7 @@ def test_twenty_runs_of_every_kind_end_and_nothing_grows(scratch: Scratch) -> No
     # A kernel that is killed, as nbval does it, cannot remove the log of its agents.
     logs = list((scratch.root / "state/logs").iterdir())
     assert len(logs) <= KEPT_LOGS
-    assert [log.read_text() for log in logs if log.stat().st_size] == []
+    assert [log.read_text(encoding="utf-8") for log in logs if log.stat().st_size] == []
 
 
 class TestCellTimeout:

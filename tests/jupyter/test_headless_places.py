@@ -58,6 +58,7 @@ def test_without_a_model_the_cell_says_how_to_name_one(tmp_path: Path) -> None:
     told = fail(Scratch(tmp_path), "%%shard\nGo.")
     assert "--model" in told
     assert "shard config set model" in told
+    assert "`shard models pull`" in told
 
 
 @pytest.mark.slow

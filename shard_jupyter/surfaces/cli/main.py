@@ -19,6 +19,7 @@ from shard_jupyter.surfaces.cli.exit_codes import (
     exit_code_of_error,
     is_reader_gone,
 )
+from shard_jupyter.surfaces.conversation.soft_encoding import soften_encoding
 
 _NO_WINDOWS = "Windows is not supported; run it in WSL (the Windows Subsystem for Linux)."
 
@@ -28,6 +29,7 @@ def run_cli(arguments: Sequence[str] | None = None) -> int:
     if sys.platform == "win32":
         return _tell(_NO_WINDOWS, FAILED)
     _open_closed_streams()
+    soften_encoding(sys.stdout, sys.stderr)
     try:
         return _run(sys.argv[1:] if arguments is None else arguments)
     except Bug:
