@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from shard_jupyter.capabilities import cassettes, model_providers
+from shard_jupyter.capabilities import cassettes, local_models, model_providers
 from shard_jupyter.contracts.extension_api import ExtensionIdentity, Setup
-from shard_jupyter.core import builtins
+from shard_jupyter.core import builtins, processes
 from shard_jupyter.core.extensions.host import ExtensionHost
 from shard_jupyter.errors import Bug
 
@@ -12,6 +12,10 @@ BUNDLED: tuple[tuple[str, Setup], ...] = (
     ("tools", builtins.register_tools),
     ("modes", builtins.register_modes),
     ("model-providers", model_providers.register),
+    (
+        "local-models",
+        local_models.register_with(processes.start_peer, model_providers.CHAT_FACTORY),
+    ),
     ("cassettes", cassettes.register),
 )
 

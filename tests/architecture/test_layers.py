@@ -72,6 +72,8 @@ VIOLATIONS = {
         "from shard_jupyter.capabilities.model_providers import routes",
     ),
     "core imports an SDK": ("core/steering.py", "import openai"),
+    "core imports an engine": ("core/steering.py", "import xllamacpp"),
+    "a cell runs a model in the kernel": ("surfaces/magics/cell_run.py", "import llama_cpp"),
     "protocol imports Jupyter": ("protocol/framing.py", "import jupyter_server"),
     "something imports the doubles": (
         "core/steering.py",
@@ -122,6 +124,8 @@ def test_dynamic_imports_are_listed() -> None:
         "surfaces/cli/main.py",
         "surfaces/cli/command_tree.py",
         "surfaces/magics/line_commands.py",  # the chosen command, as in the command line
+        # The chosen engine, which no type checker knows, in a process of its own.
+        "capabilities/local_models/engines/launch/serve.py",
     }
     found = set()
     for path in PACKAGE.rglob("*.py"):

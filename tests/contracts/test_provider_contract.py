@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import anyio
 import anyio.to_thread
@@ -24,11 +25,13 @@ from shard_jupyter.contracts.provider import (
     ThinkingDelta,
 )
 from shard_jupyter.testing.scripted_provider import ScriptedProvider, call, say, think
+from tests.fakes.local_server import local_server
 from tests.fakes.model_server import PATHS, MockModel, ask_once, converse, request_of
+from tests.local_asking import LARGE, provider_on
 
 pytestmark = pytest.mark.proves("A13", "E04")
 
-IMPLEMENTATIONS = [*PATHS, "scripted", "recording", "replay"]
+IMPLEMENTATIONS = [*PATHS, "scripted", "recording", "replay", "local"]
 PROMPT = 'go @@call write {"path": "a.txt"} @@times 2 @@par 2 @@quirk reasoning @@'
 ROUND = think("Let me think about this. ") + say("Calling a tool. ")
 CALL = call("write", path="a.txt")
@@ -39,6 +42,11 @@ SCRIPT = [ROUND + CALL + CALL, ROUND + CALL + CALL, think("So. ") + say("Done. G
 async def provider(
     request: pytest.FixtureRequest, mock_model: MockModel, tmp_path: Path
 ) -> AsyncIterator[Provider]:
+    if request.param == "local":  # asked by the server's tools; tests/providers/local has the rest
+        port = urlsplit(mock_model.url).port
+        async with local_server(forward_to=port) as server, provider_on(server, LARGE) as local:
+            yield local
+        return
     made = await make(request.param, mock_model, tmp_path)
     yield made
     await made.aclose()

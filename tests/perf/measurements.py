@@ -13,6 +13,7 @@ from pathlib import Path
 from shard_jupyter import Shard
 from shard_jupyter.types.events import AgentEvent
 from tests.fakes.model_server import MockModel
+from tests.perf.bench_local_models import measure_local_models
 from tests.perf.bench_magics import measure_magics
 from tests.perf.report import Row, Stopwatch, median_pair
 
@@ -157,4 +158,5 @@ ALL = (
     measure_request,
     measure_run,
     measure_magics,
+    measure_local_models,
 )

@@ -40,3 +40,11 @@ def own_rig(tmp_path: Path, mock_model: MockModel) -> Iterator[WorkerRig]:
     yield WorkerRig(worker, tmp_path, mock_model.url)
     worker.close()
     assert_no_new_child(before)
+
+
+@pytest.fixture
+def nothing_left() -> Iterator[None]:
+    """What the test starts is gone when it ends."""
+    before = children()
+    yield
+    assert_no_new_child(before)

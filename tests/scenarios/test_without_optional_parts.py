@@ -127,7 +127,9 @@ def test_models_say_what_each_needs(bare: Bare) -> None:
     ended = bare.shard("models", "--json")
     rows = {row["provider"]: row for row in json.loads(ended.out)}
     refused = {name: row["refusal"]["kind"] for name, row in rows.items() if row["refusal"]}
-    assert refused == dict.fromkeys(("openai", "openai-responses", "anthropic"), "needs_install")
+    assert refused == dict.fromkeys(
+        ("openai", "openai-responses", "anthropic", "local"), "needs_install"
+    )
     assert rows["replay"]["refusal"] is None
     assert "pip install anthropic" in bare.shard("models").out
 

@@ -34,8 +34,10 @@ from shard_jupyter.store.blobs import FileBlobStore
 from shard_jupyter.store.session_index import session_path
 from shard_jupyter.store.session_log import read_session
 from shard_jupyter.store.usage_log import UsageLog
-from shard_jupyter.surfaces.sdk.choices import choose_mode, choose_model
+from shard_jupyter.surfaces.sdk.choices import Remark, choose_mode, choose_model
+from shard_jupyter.surfaces.sdk.default_model import DefaultModel
 from shard_jupyter.surfaces.sdk.limits import make_turn_settings, read_budget
+from shard_jupyter.surfaces.sdk.local_places import gather_provider_settings
 from shard_jupyter.surfaces.sdk.recording import check_record, make_placeholders, record_into
 from shard_jupyter.surfaces.sdk.who_decides import check_ask, check_callback, choose_ask
 from shard_jupyter.types.decisions import AskSetting
@@ -131,7 +133,10 @@ def make_plan(
     router = make_router(settings, snapshot, options.environ, {**places, SEEN_FROM: str(seen_from)})
     mode, mode_told = choose_mode(options.mode, last, settings, snapshot)
     if given is None:
-        model_id, model_told = choose_model(options.model, last, settings, router, seen_from)
+        default = DefaultModel.of(settings, snapshot.providers, options.environ)
+        model_id, model_told = choose_model(
+            options.model, last, settings, router, default, seen_from
+        )
     else:
         model_id, model_told = given.route.model_id, ()
     check_ask(options.ask, model_id)
@@ -147,7 +152,7 @@ def make_plan(
         secret_names=secret_names,
         settings=_choose_settings(options, settings, model_id),
         rules=settings.permissions.rules,
-        price=settings.prices.get(model_id),
+        price=settings.find_price(model_id),
         durability=settings.durability,
         package_version=__version__,
     )
@@ -170,22 +175,22 @@ def _choose_settings(options: Options, settings: Settings, model_id: str) -> Tur
         has_callback=options.has_callback,
         headless_policy=settings.headless_policy,
     )
-    budget = read_budget(options.budget, model_id, settings.prices.get(model_id))
+    budget = read_budget(options.budget, model_id, settings.find_price(model_id))
     return make_turn_settings(settings, ask, budget)
 
 
 def _make_notices(
-    agent_id: str, of_config: Iterable[LoadDiagnostic], of_session: Iterable[str]
+    agent_id: str, of_config: Iterable[LoadDiagnostic], of_choices: Iterable[Remark]
 ) -> tuple[Notice, ...]:
     config = (
         Notice(agent_id=agent_id, code="config", message=f"{found.path}: {found.message}")
         for found in of_config
     )
-    session = (
-        Notice(agent_id=agent_id, code="restored", message=message, tone="warn")
-        for message in of_session
+    choices = (
+        Notice(agent_id=agent_id, code=told.code, message=told.message, tone=told.tone)
+        for told in of_choices
     )
-    return (*config, *session)
+    return (*config, *choices)
 
 
 def make_router(
@@ -195,7 +200,7 @@ def make_router(
     places: Mapping[str, str] | None = None,
 ) -> Router:
     """Build the router. `places` are what `ReplayFactory` takes: folders by name."""
-    known = {prefix: settings.provider_settings(prefix, environ) for prefix in snapshot.providers}
+    known = gather_provider_settings(settings, snapshot.providers, environ)
     if places and "replay" in known:
         known["replay"] = known["replay"].model_copy(update={"extra": dict(places)})
     return Router(snapshot.providers, known, network=settings.network)

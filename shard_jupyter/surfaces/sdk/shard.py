@@ -275,7 +275,7 @@ class Shard:
             headless_policy=plan.settings.headless_policy,
         )
         try:
-            await session.switch_model(provider, plan.settings.prices.get(model), ask=ask)
+            await session.switch_model(provider, plan.settings.find_price(model), ask=ask)
         except UserError:
             await provider.aclose()
             raise

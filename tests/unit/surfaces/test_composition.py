@@ -17,7 +17,9 @@ async def test_every_tool_mode_and_provider_enters_through_an_install() -> None:
     assert [e.name for e in snapshot.extensions] == [name for name, _ in BUNDLED]
     assert set(snapshot.tools) == {"read", "write", "edit", "bash", "grep", "find", "ls"}
     assert set(snapshot.modes) == {"build", "plan"}
-    assert set(snapshot.providers) == {"openai", "openai-responses", "anthropic", "replay"}
+    assert set(snapshot.providers) == {
+        "openai", "openai-responses", "anthropic", "local", "replay"
+    }  # fmt: skip
     owners = {(d.seam, d.key): d.extension for d in snapshot.diagnostics}
     assert owners["tool", "bash"] == "tools"
     assert owners["provider", "openai"] == "model-providers"

@@ -13,9 +13,8 @@ import platform
 import shutil
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import Literal
 
 import anyio
 
@@ -25,21 +24,12 @@ from shard_jupyter.core.config.known_providers import KNOWN_PROVIDERS
 from shard_jupyter.core.config.load_settings import LoadedSettings, load_settings
 from shard_jupyter.core.config.settings import Settings
 from shard_jupyter.errors import ConfigError
+from shard_jupyter.surfaces.cli.doctor_check import Check, Status
 from shard_jupyter.surfaces.cli.exit_codes import DONE, FAILED
+from shard_jupyter.surfaces.cli.local_checks import check_local_models
 from shard_jupyter.surfaces.cli.model_rows import Describe, describe_model, open_router
-from shard_jupyter.surfaces.cli.output import align_columns, write_json, write_lines
-
-Status = Literal["ok", "warn", "problem"]
-
-
-@dataclass(frozen=True)
-class Check:
-    """One line of the report."""
-
-    name: str
-    status: Status
-    message: str
-    next_step: str = ""
+from shard_jupyter.surfaces.cli.output import align_columns, find_width, write_json, write_lines
+from shard_jupyter.surfaces.sdk.default_model import DefaultModel
 
 
 def run_command(arguments: argparse.Namespace) -> int:
@@ -49,7 +39,7 @@ def run_command(arguments: argparse.Namespace) -> int:
         write_json({"ok": healthy, "checks": [asdict(check) for check in checks]})
     else:
         rows = [(check.status, check.name, _sentence(check)) for check in checks]
-        write_lines(align_columns(rows))
+        write_lines(align_columns(rows, find_width()))
     return DONE if healthy else FAILED
 
 
@@ -71,9 +61,12 @@ def look_at_everything(
         yield Check("model", "warn", "not known while the configuration is broken")
     else:
         yield from _check_config(loaded)
-        router, _ = anyio.run(open_router, loaded.settings, environ)
-        yield check_model(loaded, router.describe)
-        yield _check_keys(loaded.settings, environ)
+        router, prefixes = anyio.run(open_router, loaded.settings, environ)
+        default = DefaultModel.of(loaded.settings, prefixes, environ)
+        own = default.find(router)
+        yield check_model(loaded, router.describe, default, own)
+        yield _check_keys(loaded.settings, environ, needed=own is None)
+        yield from check_local_models(default, needed=own is None and not default.keys)
     yield from _check_sdks()
     yield from _check_programs(environ)
 
@@ -114,12 +107,19 @@ def _check_config(loaded: LoadedSettings) -> Iterator[Check]:
         yield Check("config", status, f"{notice.path}: {notice.message}")
 
 
-def check_model(loaded: LoadedSettings, describe: Describe) -> Check:
-    """Say which model a run would use, why that one, and what it lacks."""
+def check_model(
+    loaded: LoadedSettings, describe: Describe, default: DefaultModel, own: str | None
+) -> Check:
+    """Say which model a run would use, why that one, and what it lacks.
+
+    `own` is the one on this machine that is used where none is chosen.
+    """
     model_id = loaded.settings.model
     if model_id is None:
-        advice = "shard config set model openai:gpt-5, or use --model"
-        return Check("model", "warn", "none is chosen", advice)
+        if own is None:
+            return Check("model", "warn", "none is chosen", default.say_what_helps())
+        told = f"none is chosen and no key is set: {own} on this machine is used"
+        return Check("model", "ok", told)
     row = describe_model(model_id, loaded.settings, describe)
     chosen = f"{model_id} (from {loaded.sources[('model',)]})"
     if row.refusal:
@@ -127,15 +127,18 @@ def check_model(loaded: LoadedSettings, describe: Describe) -> Check:
     return Check("model", "ok", chosen)
 
 
-def _check_keys(settings: Settings, environ: Mapping[str, str]) -> Check:
+def _check_keys(settings: Settings, environ: Mapping[str, str], *, needed: bool) -> Check:
     prefixes = dict.fromkeys([known.prefix for known in KNOWN_PROVIDERS])
     prefixes.update(dict.fromkeys(settings.providers))
     names = dict.fromkeys(name for prefix in prefixes if (name := settings.key_variable(prefix)))
     present = [name for name in names if environ.get(name, "").strip()]
     if present:
         return Check("keys", "ok", f"set: {', '.join(present)}")
+    told = f"none of {', '.join(names)} is set"
+    if not needed:
+        return Check("keys", "ok", told)
     advice = "Set the one of your provider, unless your server needs none."
-    return Check("keys", "warn", f"none of {', '.join(names)} is set", advice)
+    return Check("keys", "warn", told, advice)
 
 
 def _check_sdks() -> Iterator[Check]:

@@ -1,0 +1,1 @@
+"""The models that can be fetched, and how they come here."""

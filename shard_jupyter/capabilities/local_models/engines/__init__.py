@@ -1,0 +1,1 @@
+"""The programs that can serve a GGUF file, behind one contract."""

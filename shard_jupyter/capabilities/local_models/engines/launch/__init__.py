@@ -1,0 +1,1 @@
+"""What runs in the child process: a file, run by an isolated interpreter, never imported by us."""

@@ -1,0 +1,1 @@
+"""GGUF files that lie on this machine already; only ever read."""

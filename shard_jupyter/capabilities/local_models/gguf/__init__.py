@@ -1,0 +1,1 @@
+"""What a GGUF file says of itself, read before native code sees it."""

@@ -1,0 +1,1 @@
+"""How much memory there is, and how much context of a model fits in it."""

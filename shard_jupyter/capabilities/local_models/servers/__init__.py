@@ -1,0 +1,1 @@
+"""The child processes that serve models: started, watched, shared and stopped."""
