@@ -10,6 +10,7 @@ from shard_jupyter.testing.scripted_provider import Step, call, calls, say
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 CHECK = "python3 -B check_report.py"
+NOTE = "February has no amount"
 WHAT_IT_DOES = """\
 It sums up the sales of two shops by month. `report.py` reads `sales.csv` and returns pairs of month \
 and total, and `check_report.py` says what they must be. There is nothing to install."""
@@ -58,11 +59,12 @@ def mend() -> list[Step]:
 
 
 QUICKSTART: list[list[Step]] = [
-    look(),
-    [check(), say(WHAT_IS_WRONG)],
-    mend(),
-    [say("10")],
-    [say("I let `report.py` count a missing amount as nothing and sort months as numbers.")],
+    [call("read", path="sales.csv"), say("Eight sales of two shops; one has no amount.")],
+    [call("bash", command="python3 check_report.py"), say(WHAT_IS_WRONG)],
+    [call("bash", command="wc -l sales.csv"), say("9")],
+    [call("write", path="notes.md", content=NOTE), say("It is written.")],
+    [say("It counts lines, words and bytes.")],
+    [call("read", path="notes.md"), say(NOTE)],
 ]
 REPLAY: list[list[Step]] = [
     look(),

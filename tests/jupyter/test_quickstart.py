@@ -11,7 +11,7 @@ import pytest
 
 from tests.fakes.scripted_server import scripted_server
 from tests.jupyter.kernel import CellRun, Kernel, open_kernel
-from tests.notebook_scripts import CHECK, NOTEBOOKS, QUICKSTART
+from tests.notebook_scripts import NOTE, NOTEBOOKS, QUICKSTART
 
 pytestmark = [pytest.mark.proves("D12", "D02", "J3.1"), pytest.mark.timeout(120)]
 
@@ -54,18 +54,19 @@ def shown(run: CellRun) -> str:
 def test_it_runs_from_top_to_bottom_and_shows_what_it_says(kernel: Kernel) -> None:
     cells = run_cells(kernel)
     agents = [run for source, run in cells if source.startswith("%%shard")]
-    question, checked, mended, best, restored = agents
-    assert question.asked == [], "reading inside the folder is asked of nobody"
+    read, checked, counted, written, asked, restored = agents
+    assert read.asked == [], "reading inside the folder is asked of nobody"
+    assert "2026-02-17,Basel," in shown(read)
     assert len(checked.asked) == 1
-    assert CHECK in "".join(map(str, (m["content"] for m in checked.messages))), "all is shown"
+    command = "python3 check_report.py"
+    assert command in "".join(map(str, (m["content"] for m in checked.messages))), "all is shown"
     assert "exit 1" in shown(checked)
-    assert len(mended.asked) == 3
-    assert '+        totals[int(month)] += float(sale["amount"] or 0)' in shown(mended)
-    assert "\n10\n" in shown(best)
-    assert "sort months as numbers" in shown(restored)
+    assert "9 sales.csv" in shown(counted)
+    assert len(written.asked) == 1
+    assert f"+{NOTE}" in shown(written)
+    assert asked.asked == []
+    assert NOTE in shown(restored)
     results = [run.result for source, run in cells if run.result is not None]
-    assert "[(1, 200.5), (2, 99.9), (3, 210.1), (10, 285.25)]" in results
-    assert "'10'" in results
-    history = cells[-1][1].result
-    assert history is not None
-    assert history.count("Done") >= 5, "the restored conversation has all its turns"
+    assert "'9'" in results
+    assert any("'notes.md'" in result for result in results)
+    assert results[-1].count("Done") >= len(agents), "the restored conversation has all its turns"

@@ -341,3 +341,16 @@ def test_no_secret_is_ever_printed(shell: Shell, command: tuple[str, ...], as_js
     shell.write_config({"providers": {"openai": {"api_key": SECRET}}}, "settings.json")
     _, out, err = shell.run(*command, *(["--json"] if as_json else []))
     assert SECRET not in out + err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("doctor",), ("models",), ("config", "show"), ("config", "path"), ("sessions",), ("usage",),
+     ("demo", "--help"), ("models", "rm", "smollm2-135m")],
+)  # fmt: skip
+def test_no_command_fails_for_want_of_a_character(shell: Shell, command: tuple[str, ...]) -> None:
+    shell.environ |= {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    _, out, err = shell.run(*command)
+    assert "UnicodeEncodeError" not in err
+    assert (out + err).isascii()
+    assert "\\u2" not in out + err

@@ -13,9 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from shard_jupyter.surfaces.cli.command_tree import build_parser
 from tests.demo_recording import DEMO, PROMPT
 from tests.fakes.model_server import MockModel
 from tests.fakes.terminal import Terminal
+from tests.notebook_scripts import shard_cells
 from tests.scenarios.command_line import ROOT, SHARD, Person
 
 pytestmark = pytest.mark.proves("B11", "B12", "E04")
@@ -112,38 +114,27 @@ class TestReadme:
     def shown(self) -> list[str]:
         return [block.text for block in blocks_of("README.md") if block.kind == "console"]
 
-    def test_the_first_command_is_one_line_and_plays_the_demo(self) -> None:
+    def test_the_first_command_installs_and_runs_the_demo(self) -> None:
         first, *_ = self.shown()
         assert first.count("\n") == 1
-        *_, program = first.split()
-        assert (ROOT / program).samefile(DEMO / "run.py")
+        assert first.endswith(" && .venv/bin/shard demo\n")
+        assert build_parser().parse_args(["demo"]).command == "demo"
+        assert_extras_exist(first)
 
-    def test_the_second_command_runs_a_task_that_exists(self) -> None:
+    def test_the_last_command_runs_a_task_that_exists(self) -> None:
         command = self.shown()[-1]
         assert command.endswith(".venv/bin/poe test\n")
         assert "[tool.poe.tasks]" in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-        extras = re.search(r"'\.\[(.*)\]'", command)
-        assert extras is not None
-        for extra in extras[1].split(","):
-            assert f"\n{extra} = [" in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+        assert_extras_exist(command)
 
-    def test_the_transcript_is_what_a_terminal_shows(self, reader: Person) -> None:
-        command, _, transcript = self.shown()[1].partition("\n")
-        assert command.endswith(f"'{PROMPT}'")
-        reader.environ["NO_COLOR"] = "1"
-        options = ["--ask", "yes", "--model", "replay:agent.jsonl"]
-        terminal = Terminal(
-            [*SHARD, "run", *options, PROMPT], cwd=reader.project, env=reader.environ
-        )
-        try:
-            assert terminal.end() == 0
-        finally:
-            terminal.close()
-        seen = without_times(terminal.seen.decode().replace("\r\n", "\n"))
-        for piece in without_times(transcript).split(f"{GAP}\n"):
-            assert piece in seen
-            seen = seen.partition(piece)[2]
-        assert seen == ""
+    def test_the_transcript_asks_what_the_notebook_asks(self) -> None:
+        """That it is what is shown: tests/jupyter/test_demo_with_model.py, where a model is."""
+        pieces = self.shown()[1].split(f"{GAP}\n")
+        cells = [piece for piece in pieces if piece.startswith("▸ %%shard\n")]
+        prompts = [cell.split("\n")[1].strip() for cell in cells]
+        asked = [body for _, body in shard_cells("01_quickstart.ipynb")]
+        assert prompts
+        assert [prompt for prompt in prompts if prompt not in asked] == []
 
     def test_exit_codes_are_those_of_the_program(self) -> None:
         from shard_jupyter.surfaces.cli.exit_codes import MEANINGS
@@ -153,8 +144,11 @@ class TestReadme:
         assert rows == list(MEANINGS)
 
 
-def without_times(text: str) -> str:
-    return re.sub(r"<?\d+\.\d s\b", "T s", text)
+def assert_extras_exist(command: str) -> None:
+    extras = re.search(r"'\.\[(.*)\]'", command)
+    assert extras is not None
+    for extra in extras[1].split(","):
+        assert f"\n{extra} = [" in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 
 
 def test_a_person_answers_on_the_terminal_and_the_denial_is_told_to_the_model(

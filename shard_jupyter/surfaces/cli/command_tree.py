@@ -122,16 +122,61 @@ def _declare_config(parser: CommandParser) -> None:
     parsers["set"].add_argument("value", metavar="VALUE", help="JSON, or text for a text key")
 
 
+def _declare_models(parser: CommandParser) -> None:
+    _declare_json(parser)
+    actions = parser.add_subparsers(dest="action", metavar="ACTION")
+    texts = {
+        "list": "list models and what is missing to use them; the same as without ACTION",
+        "pull": "fetch a model for this machine, once you have agreed to its size and licence",
+        "rm": "remove a model that was fetched; files of other programs are never touched",
+    }
+    parsers = {
+        name: actions.add_parser(name, help=text, description=_sentence(text))
+        for name, text in texts.items()
+    }
+    for name in ("list", "pull"):
+        # Not set where it is not given: else it would undo the one before ACTION.
+        parsers[name].add_argument(
+            "--json", action="store_true", default=argparse.SUPPRESS, help="print JSON"
+        )
+    text = "which model, such as smollm2-135m"
+    parsers["pull"].add_argument(
+        "name", metavar="NAME", nargs="?", help=f"{text}; without it the one that calls tools"
+    )
+    parsers["rm"].add_argument("name", metavar="NAME", help=text)
+    for name in ("pull", "rm"):
+        parsers[name].add_argument("--yes", action="store_true", help="do not ask")
+
+
 def _declare_completion(parser: CommandParser) -> None:
     parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="for which shell")
 
 
+def _declare_demo(parser: CommandParser) -> None:
+    parser.add_argument(
+        "--yes",
+        action="store_true",
+        help="answer every question: fetch the model, allow each command and change once",
+    )
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--small", action="store_true", help="the smallest model: for chat, not for tools"
+    )
+    which.add_argument(
+        "--model", metavar="ID", help="this model: a routing id, or the path of a GGUF file"
+    )
+    parser.add_argument(
+        "--folder", metavar="DIR", help="where the scratch folder is made (default: temporary)"
+    )
+
+
 Declare = Callable[[CommandParser], None]
 COMMANDS: dict[str, tuple[str, Declare]] = {
+    "demo": ("see an agent at work in a notebook, in a scratch folder", _declare_demo),
     "run": ("run one prompt to its end", _declare_run),
     "doctor": ("check the installation and say what to mend", _declare_doctor),
     "config": ("show or change the configuration", _declare_config),
-    "models": ("list models and what is missing to use them", _declare_json),
+    "models": ("list models; fetch and remove those of this machine", _declare_models),
     "sessions": ("list stored sessions", _declare_json),
     "usage": ("sum up tokens and cost by model", _declare_json),
     "completion": ("print a completion script for a shell", _declare_completion),

@@ -22,6 +22,7 @@ class DescribedArgument:
     Attributes:
         value_name: empty for an option that takes no value.
         completes: folder, file or nothing.
+        is_optional: a positional argument that may be left out.
     """
 
     flags: tuple[str, ...]
@@ -29,6 +30,7 @@ class DescribedArgument:
     choices: tuple[str, ...]
     text: str
     completes: str = ""
+    is_optional: bool = False
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,7 @@ def _describe_argument(action: argparse.Action) -> DescribedArgument:
         choices=choices,
         text=action.help or "",
         completes=_PATH_NAMES.get(name, ""),
+        is_optional=action.nargs == "?",
     )
 
 
@@ -97,7 +100,11 @@ def write_reference(root: DescribedCommand) -> str:
 
 def _describe_section(command: DescribedCommand) -> Iterator[str]:
     usage = " ".join(("shard", *command.words))
-    positionals = [argument.value_name for argument in command.arguments if not argument.flags]
+    positionals = [
+        f"[{argument.value_name}]" if argument.is_optional else argument.value_name
+        for argument in command.arguments
+        if not argument.flags
+    ]
     options = ["[OPTIONS]"] if len(command.arguments) - len(positionals) > 1 else []
     below = ["COMMAND"] if command.children else []
     yield f"\n## `{usage}`\n\n{command.text}\n"

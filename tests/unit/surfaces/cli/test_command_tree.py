@@ -52,7 +52,9 @@ def test_a_prompt_may_look_like_an_option(prompt: str) -> None:
     ["", "rnu x", "run", "run a b", "run --jso x", "run --ask maybe x", "run --timeout 0 x",
      "run --timeout nan x", "run --timeout -1 x", "run --timeout x x", "config", "config set",
      "config set model", "config show x", "completion", "completion tcsh", "doctor x",
-     "run --session a --continue x", "models --jsonl"],
+     "run --session a --continue x", "models --jsonl",
+     "models pul", "models pull a b", "models pull --y", "models rm", "models rm --json x",
+     "models list x"],
 )  # fmt: skip
 def test_a_wrong_call_is_a_usage_error_that_names_the_help(line: str) -> None:
     with pytest.raises(UsageError) as caught:
@@ -63,13 +65,13 @@ def test_a_wrong_call_is_a_usage_error_that_names_the_help(line: str) -> None:
 
 def test_every_list_has_json() -> None:
     root = describe_commands(build_parser())
-    lists = {"models", "sessions", "usage", "doctor", "show", "path"}
+    lists = {"models", "list", "sessions", "usage", "doctor", "show", "path"}
     with_json = {
         command.words[-1]
         for command in root.walk()
         if any("--json" in argument.flags for argument in command.arguments)
     }
-    assert with_json == lists | {"run"}
+    assert with_json == lists | {"run", "pull"}
 
 
 def test_every_command_and_option_says_what_it_does() -> None:
@@ -85,3 +87,29 @@ def test_the_reference_names_every_command_and_option() -> None:
         assert f"## `{' '.join(('shard', *command.words))}`" in page
         for argument in command.arguments:
             assert ", ".join(argument.flags) in page
+
+
+@pytest.mark.parametrize(
+    ("line", "action", "as_json"),
+    [
+        ("models", None, False),
+        ("models --json", None, True),
+        ("models list", "list", False),
+        ("models list --json", "list", True),
+        ("models --json list", "list", True),
+        ("models --json pull x", "pull", True),
+    ],
+)
+def test_json_counts_before_and_behind_the_action(
+    line: str, action: str | None, as_json: bool
+) -> None:
+    read = build_parser().parse_args(line.split())
+    assert (read.action, read.json) == (action, as_json)
+
+
+def test_a_pull_needs_no_name() -> None:
+    read = build_parser().parse_args(["models", "pull"])
+    assert (read.name, read.yes) == (None, False)
+    assert "shard models pull [OPTIONS] [NAME]\n" in write_reference(
+        describe_commands(build_parser())
+    )

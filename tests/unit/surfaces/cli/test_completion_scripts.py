@@ -45,6 +45,8 @@ class TestInBash:
         assert complete("shard", "mo", cwd=tmp_path) == {"models"}
         assert complete("shard", "config", "", cwd=tmp_path) >= {"show", "path", "set", "unset"}
         assert complete("shard", "config", "show", "--j", cwd=tmp_path) == {"--json"}
+        assert complete("shard", "models", "", cwd=tmp_path) >= {"list", "pull", "rm", "--json"}
+        assert complete("shard", "models", "pull", "--y", cwd=tmp_path) == {"--yes"}
         assert complete("shard", "run", "--m", cwd=tmp_path) == {"--model", "--mode"}
 
     def test_values_are_offered_behind_their_option(self, tmp_path: Path) -> None:

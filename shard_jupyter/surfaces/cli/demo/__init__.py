@@ -1,0 +1,1 @@
+"""What `shard demo` consists of."""

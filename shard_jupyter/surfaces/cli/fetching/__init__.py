@@ -1,0 +1,1 @@
+"""What `shard models pull` and `rm` show and ask."""
