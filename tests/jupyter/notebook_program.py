@@ -6,7 +6,6 @@ WHO is nobody, yes or person. Ends with 0, 1, or 130 when it was interrupted.
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from shard_jupyter.surfaces.notebook_runs.answers import Answers, Nobody
 from shard_jupyter.surfaces.notebook_runs.run_notebook import run_notebook
 from shard_jupyter.surfaces.notebook_runs.run_outcome import RunOutcome
 from shard_jupyter.surfaces.notebook_runs.run_view import TextView
+from tests.terminal_signals import obey_signals
 
 CODES = {"done": 0, "failed": 1, "interrupted": 130}
 
@@ -35,13 +35,6 @@ def main(path: Path, who: str) -> int:
     outcome = anyio.run(run)
     print(f"{outcome.state}: {outcome.cells_run} of {outcome.cells}. {outcome.failure}")
     return CODES[outcome.state]
-
-
-def obey_signals() -> None:
-    """As a program of a terminal does, whatever those who started the tests have ignored."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)
 
 
 if __name__ == "__main__":

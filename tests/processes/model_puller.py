@@ -9,6 +9,7 @@ import sys
 from shard_jupyter.capabilities.local_models.catalog import catalog_model
 from tests.fakes.gguf_file import tiny_llama
 from tests.fakes.model_shop import make_model, slice_into_wheels
+from tests.terminal_signals import obey_signals
 
 
 def make_data(size: int) -> bytes:
@@ -37,4 +38,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    obey_signals()
     sys.exit(main())
