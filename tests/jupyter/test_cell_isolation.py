@@ -40,14 +40,19 @@ def is_waiting_for(text: str, cell: CellRun) -> bool:
 @pytest.mark.proves("J3.5")
 @pytest.mark.parametrize("metadata", [NOTEBOOK, {}], ids=["notebook", "console"])
 def test_a_cell_that_was_left_writes_nothing_into_later_ones(
-    kernel: Kernel, metadata: dict[str, object]
+    kernel: Kernel, metadata: dict[str, object], tmp_path: Path
 ) -> None:
+    running = tmp_path / "running"
+    command = IGNORES_TERM.replace("echo", f"touch {running}; echo")
     cell = kernel.start_cell(
-        shard("Go. @@text 5000 @@chunk 2 @@delay 2"), allow_stdin=True, metadata=metadata
+        shard(f"Go. @@shell {command}", "--ask yes"), allow_stdin=True, metadata=metadata
     )
-    kernel.wait_until(cell, lambda run: is_waiting_for("Grüße", run))
+    while not running.exists():
+        time.sleep(0.01)
     started = time.monotonic()
     kernel.interrupt()
+    # A second one that comes after the end of the cell would hit the kernel's own code.
+    kernel.wait_until(cell, lambda run: is_waiting_for("Stopping", run))
     kernel.interrupt()
     kernel.finish(cell, timeout=10)
     assert time.monotonic() - started < 2
