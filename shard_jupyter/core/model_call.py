@@ -271,7 +271,7 @@ def _count(turn: Turn, tokens: TokenUsage, attempts: int) -> None:
     turn.records.append(record)
     turn.usage = add_usage(turn.usage, record)
     parts.totals = add_usage(parts.totals, record)
-    if tokens.input_tokens is not None:
+    if tokens.input_tokens:  # none: the model was not asked, and its window is as full as before
         turn.context_tokens = tokens.input_tokens + (tokens.output_tokens or 0)
     turn.emit(
         UsageEvent,

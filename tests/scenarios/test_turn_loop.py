@@ -24,7 +24,7 @@ from shard_jupyter.testing.scripted_provider import (
     hang,
     say,
 )
-from shard_jupyter.types.events import AgentEvent
+from shard_jupyter.types.events import AgentEvent, UsageEvent
 from shard_jupyter.types.usage import TokenUsage
 
 pytestmark = pytest.mark.proves("A03", "B11")
@@ -361,6 +361,22 @@ async def test_a_usage_record_is_kept_for_every_model_call(tmp_path: Path) -> No
     records = [json.loads(line) for line in log.split("\n") if line]
     assert len(records) == result.usage.model_calls == 2
     assert "secret words" not in log
+
+
+async def test_an_answer_without_a_model_call_leaves_the_window_as_full_as_it_was(
+    tmp_path: Path,
+) -> None:
+    """A small model is not asked about a failure: nothing was read, and nothing was let go."""
+    used = TokenUsage(input_tokens=300, output_tokens=20)
+    asked = say("", tokens=used) + call("read", path="missing.txt")
+    unasked = say("It failed.", tokens=TokenUsage(input_tokens=0, output_tokens=0))
+    events: list[AgentEvent] = []
+    with anyio.fail_after(10):
+        async with Shard(cwd=tmp_path, provider=ScriptedProvider([asked, unasked])) as agent:
+            agent.subscribe(events.append)
+            await agent.prompt("Read it.")
+    sizes = [event.context_tokens for event in events if isinstance(event, UsageEvent)]
+    assert sizes == [320, 320]
 
 
 async def test_a_tool_that_does_not_exist_is_an_error_for_the_model(tmp_path: Path) -> None:
