@@ -78,11 +78,19 @@ async def test_the_other_dialect_counts_the_prompt_only() -> None:
     assert (tokens.input_tokens, tokens.output_tokens) == (1_234, None)
 
 
+async def test_an_answer_that_says_one_sentence_over_and_over_is_ended() -> None:
+    sentence = "It is a guide to the world of programming. "
+    async with talking_to(write_answer(sentence * 12)) as (_server, provider):
+        heard = await ask(provider, "What is it?")
+    assert heard.text.count("a guide to") in (4, 5)
+    assert heard.answer.stop_reason == "end"
+
+
 async def test_what_was_read_is_the_answer_with_one_sentence_of_the_model() -> None:
     said = write_answer("It holds two lines. It is a lovely file. And more.")
     async with talking_to(said) as (server, provider):
         heard = await ask(provider, "Read a.txt", called("read", path="a.txt"), result("one\ntwo"))
-    assert heard.text == heard.answer.message.text == "```\none\ntwo\n```\nIt holds two lines."
+    assert heard.text == heard.answer.message.text == "```\none\ntwo\n```\n\nIt holds two lines."
     prompt = server.asked[0]["prompt"]
     assert prompt.endswith(
         'Request: Read a.txt\nCall: {"tool": "read", "args": {"path": "a.txt"}}\n'
@@ -151,7 +159,7 @@ async def test_a_second_call_may_follow_and_a_third_may_not() -> None:
         last = await ask(provider, "Write a, show it", *first, *second)
     assert [call.arguments for call in again.calls] == [{"command": "cat a"}]
     assert again.arguments == '{"command": "cat a"}'
-    assert last.text == "```\nb\n```\nHere."
+    assert last.text == "```\nb\n```\n\nHere."
     assert '\\"tool\\": \\"bash\\"' not in server.asked[1]["grammar"]
 
 
@@ -160,7 +168,7 @@ async def test_the_same_call_again_ends_the_turn() -> None:
         heard = await ask(provider, "Read it, then", called("read", path="a.txt"), result("one"))
     assert heard.calls == ()
     assert heard.arguments == ""
-    assert heard.text == "```\none\n```\nThe model asked for the same again, so it ends here."
+    assert heard.text == "```\none\n```\n\nThe model asked for the same again, so it ends here."
 
 
 @pytest.mark.proves("L6.1", "L6.3", "L5.schema")

@@ -61,6 +61,8 @@ CALL_TOKENS = 512
 """More than an answer may have: a call may hold a file."""
 SECOND_TEMPERATURE = 0.4
 """For a prompt whose first reply was unusable: at 0 the second would be the same."""
+GAP = "\n\n"
+"""Between what a tool showed and the words that follow: they are paragraphs of their own."""
 LEAST_CONTEXT = 1_024
 """What a prompt is made for at least, when all that were longer did not fit."""
 UNUSABLE_STEP = "Ask for less at once, in plain words, or choose a larger model."
@@ -225,7 +227,7 @@ class _Reply:
     def _show(self, text: str) -> Iterator[ProviderEvent]:
         """Show words of the model, behind what the tool showed."""
         if text and self._lead and self._answer.text == text:
-            yield TextDelta(text=f"{self._lead}\n")
+            yield TextDelta(text=f"{self._lead}{GAP}")
         if text:
             yield TextDelta(text=text)
 
@@ -269,7 +271,7 @@ class _Reply:
             yield from self._say("") if self.situation.last else iter([_Unusable(why)])
             return
         is_truncated = self._end is not None and self._end.is_truncated
-        text = f"{self._lead}\n{self._answer.text}" if self._lead else self._answer.text
+        text = f"{self._lead}{GAP}{self._answer.text}" if self._lead else self._answer.text
         yield _answered(TextBlock(text=text), self.tokens, "length" if is_truncated else "end")
 
     def _say(self, sentence: str) -> Iterator[ProviderEvent]:
@@ -278,7 +280,7 @@ class _Reply:
         assert last is not None
         if not self._lead and not sentence:
             sentence = NOTHING_SAID.format(tool=last.name)
-        text = "\n".join(part for part in (self._lead, sentence) if part)
+        text = GAP.join(part for part in (self._lead, sentence) if part)
         yield TextDelta(text=text)
         yield _answered(TextBlock(text=text), self.tokens)
 
