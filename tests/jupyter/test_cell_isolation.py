@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,12 +44,12 @@ def test_a_cell_that_was_left_writes_nothing_into_later_ones(
     kernel: Kernel, metadata: dict[str, object], tmp_path: Path
 ) -> None:
     running = tmp_path / "running"
-    command = IGNORES_TERM.replace("echo", f"touch {running}; echo")
+    os.mkfifo(running)
+    command = IGNORES_TERM.replace("echo", f"echo > {running}; echo")
     cell = kernel.start_cell(
         shard(f"Go. @@shell {command}", "--ask yes"), allow_stdin=True, metadata=metadata
     )
-    while not running.exists():
-        time.sleep(0.01)
+    assert running.read_bytes() == b"\n", "the command runs, and ignores signals"
     started = time.monotonic()
     kernel.interrupt()
     # A second one that comes after the end of the cell would hit the kernel's own code.
@@ -57,6 +58,7 @@ def test_a_cell_that_was_left_writes_nothing_into_later_ones(
     kernel.finish(cell, timeout=10)
     assert time.monotonic() - started < 2
     assert cell.error is not None
+    assert "You have left it" in str(cell.messages), "it did not wait for the end of the turn"
     told = len(cell.messages)
     for number in range(3):
         later = kernel.execute(
