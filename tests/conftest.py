@@ -9,11 +9,17 @@ from pathlib import Path
 
 import pytest
 from blockbuster import BlockBuster
+from hypothesis import HealthCheck, settings
 
 import shard_jupyter
 
 DATA = Path(__file__).parent / "data"
 PACKAGE = Path(shard_jupyter.__file__).parent
+
+# In a clean checkout the first text that hypothesis makes waits for its tables of characters and
+# constants, seconds on a busy machine; it takes that for a slow strategy and fails the test.
+settings.register_profile("clean-checkout", suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("clean-checkout")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
