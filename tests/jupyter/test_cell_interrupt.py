@@ -70,7 +70,7 @@ def check_stopped(kernel: Kernel, run: CellRun, seconds: float) -> None:
     assert run.error["ename"] == "TurnFailed"
     assert run.error["evalue"].startswith("Stopped. Everything so far is kept.")
     assert len(run.error["traceback"]) == 1
-    assert not [line for line in command_lines(descendants(kernel)) if "271" in line]
+    assert not [line for line in command_lines(descendants(kernel)) if SLEEP in line]
     after = kernel.execute(shard("And now?"))
     assert after.status == "ok", after.error
 
