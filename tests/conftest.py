@@ -27,6 +27,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--thorough", action="store_true", help="more kills, more examples, longer runs"
     )
     parser.addoption("--kills", type=int, default=None, help="kills in the crash tests")
+    parser.addoption("--fuzz", type=int, default=None, help="texts in the shell fuzzer")
+    parser.addoption(
+        "--fuzz-seed", type=int, default=None, help="which texts the shell fuzzer makes"
+    )
 
 
 @pytest.fixture
@@ -70,11 +74,15 @@ def loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def clean_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """No test reads the developer's configuration, keys or state."""
+    """No test reads the developer's configuration, keys or state.
+
+    Commands run without a sandbox, unless a test is about it: many write outside their workspace.
+    """
     home = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("SHARD_HOME", str(home / "state"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
+    monkeypatch.setenv("SHARD_SANDBOX", "off")
     for name in (
         "OPENAI_API_KEY",
         "OPENAI_BASE_URL",

@@ -51,7 +51,7 @@ CORE = (
     part(
         "A06",
         "Permission gate: deny, ask, grants, allow, mode, else ask",
-        "shell policy by parsing; grants kept on disk; trust of project rules",
+        "tools of MCP servers, child agents",
     ),
     part("A07", "Modes as policy bundles; a plan survives on its branch", "review and debug modes"),
     part(

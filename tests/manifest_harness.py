@@ -5,16 +5,17 @@ from __future__ import annotations
 from tests.manifest import FEATURES, FRAMES, Requirement, built, missing, part
 from tests.manifest_jupyter import KERNELS
 from tests.manifest_local import LOCAL
+from tests.manifest_security import SECURITY
 
 GATE = (
     missing("H4a.01", "A rule for one command does not let a whole chain pass"),
     missing("H4a.02", "A harmless cd in front takes no ask or deny rule away"),
-    missing("H4a.03", "What runs inside a substitution or a wrapper is never allowed unseen"),
+    built("H4a.03", "What runs inside a substitution or a wrapper is never allowed unseen"),
     missing("H4a.04", "Deny beats ask beats allow, whatever the order in the file"),
     missing("H4a.05", "The shell cannot write in plan mode"),
     missing("H4a.06", "A child may not do more than its parent's mode"),
     missing("H4a.07", "A child's own deny rules reach its session"),
-    missing("H4a.08", "No symlink leads a write out of the workspace"),
+    built("H4a.08", "No symlink leads a write out of the workspace"),
     missing("H4a.09", "A request raised with nobody attached is shown later or denied on record"),
     missing("H4a.10", "Requests are replayed only after the sync is acknowledged"),
     missing("H4a.11", "A card goes only when the resolved event says so"),
@@ -149,4 +150,4 @@ HARNESS = (
     *PLATFORM,
     *QUIRKS,
 )
-MANIFEST: tuple[Requirement, ...] = (*FEATURES, *HARNESS, *KERNELS, *LOCAL, *FRAMES)
+MANIFEST: tuple[Requirement, ...] = (*FEATURES, *HARNESS, *KERNELS, *LOCAL, *SECURITY, *FRAMES)

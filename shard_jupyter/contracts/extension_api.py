@@ -14,6 +14,7 @@ from shard_jupyter.contracts.compactor import Compactor
 from shard_jupyter.contracts.event_bus import Subscriber
 from shard_jupyter.contracts.extractor import Extractor
 from shard_jupyter.contracts.mode import Mode, TurnEndExtractor
+from shard_jupyter.contracts.process_runner import SandboxProvider
 from shard_jupyter.contracts.provider import ProviderFactory
 from shard_jupyter.contracts.tool import Tool
 from shard_jupyter.types.wire_model import WireModel
@@ -56,6 +57,10 @@ class ExtensionApi(Protocol):
 
     def register_extractor(self, extractor: Extractor) -> None:
         """Key: its name."""
+        ...
+
+    def register_sandbox(self, provider: SandboxProvider) -> None:
+        """Key: its name. Providers are tried in the order in which they were registered."""
         ...
 
     def register_code_intelligence(self, provider: CodeIntelligenceProvider) -> None:

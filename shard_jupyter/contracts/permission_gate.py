@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from shard_jupyter.contracts.tool import Reach
 from shard_jupyter.types.decisions import Decision, Rule
 from shard_jupyter.types.ids import Id
+from shard_jupyter.types.render_descriptors import ApprovalFacts
 from shard_jupyter.types.wire_model import WireModel
 
 
@@ -43,6 +44,10 @@ class Offer(WireModel):
 
     rules: tuple[Rule, ...] = ()
     would_allow: Rule | None = None
+    also_needed: tuple[Rule, ...] = ()
+    """The other rules that a rule file would need, where a chain needs several."""
+    facts: ApprovalFacts = ApprovalFacts()
+    """What goes into the approval."""
 
 
 class PermissionGate(Protocol):

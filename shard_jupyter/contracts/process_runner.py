@@ -11,7 +11,7 @@ import socket
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,93 @@ class ProcessRunner(Protocol):
 
         Raises:
             ToolFailed: the program does not exist or may not be started.
+        """
+        ...
+
+
+SandboxSetting = Literal["off", "auto", "required"]
+"""`auto`: whichever works, and what is missing is said. `required`: nothing runs without."""
+
+
+@dataclass(frozen=True)
+class SandboxPolicy:
+    """What a sandboxed child may do. All paths are absolute; but for the system's they are real.
+
+    Of two entries that hold a path the longer one counts.
+
+    Attributes:
+        writable: folders in which it may write: the workspace, its private temporary folder.
+        readable: what else it may read: the system, the interpreters on PATH.
+        hidden: what must not even be seen: state, keys, runtime files of Jupyter.
+        protected: files and folders inside `writable` that it may only read, where a provider can
+            do that and they exist.
+        temporary: the one of `writable` that stands in for /tmp, where a provider can do that.
+        network: False: no network at all, not even loopback.
+    """
+
+    writable: tuple[Path, ...]
+    readable: tuple[Path, ...] = ()
+    hidden: tuple[Path, ...] = ()
+    protected: tuple[Path, ...] = ()
+    temporary: Path | None = None
+    network: bool = False
+
+
+@dataclass(frozen=True)
+class SandboxAbilities:
+    """What a provider was seen to do here: each True was tried with a real child.
+
+    Attributes:
+        mixed_folders: files can be made in a writable folder that holds something hidden.
+        reason: why it cannot be used at all, in words; empty where it works.
+    """
+
+    fs_write: bool = False
+    fs_read: bool = False
+    net_tcp: bool = False
+    net_udp: bool = False
+    unix_sockets: bool = False
+    pids: bool = False
+    mixed_folders: bool = False
+    reason: str = ""
+
+
+class SandboxProvider(Protocol):
+    """One way to lock children in (DESIGN §8, FEATURES E09). Holds no state of a run."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def probe(self, processes: ProcessRunner, scratch: Path) -> SandboxAbilities:
+        """Try for real, with children that attempt what must fail; never raises for "not here"."""
+        ...
+
+    def wrap(self, spec: ProcessSpec, policy: SandboxPolicy) -> ProcessSpec:
+        """Return what has to be started so that `spec` runs inside.
+
+        Changes nothing; looks at the file system, so call it off the event loop.
+        """
+        ...
+
+
+class ActiveSandbox(Protocol):
+    """The sandbox of one agent: a provider that was probed, and the agent's policy."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def abilities(self) -> SandboxAbilities: ...
+
+    @property
+    def advice(self) -> str:
+        """A sentence for whoever meets its limits in this workspace; mostly empty."""
+        ...
+
+    def wrap(self, spec: ProcessSpec, *, network: bool) -> ProcessSpec:
+        """Return `spec` as it runs inside. `network`: a person has allowed the network.
+
+        Looks at the file system: call it off the event loop.
         """
         ...
 

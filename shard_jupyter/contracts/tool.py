@@ -34,6 +34,12 @@ class Reach(WireModel):
     command: str | None = None
     """The exact text a shell would get."""
     undoable: bool = False
+    obeys_context: bool = False
+    """The tool runs what `ToolContext.command` says, and looks at nothing in `leaves_out`."""
+    asks_network: bool = False
+    """The call asks for the network where a sandbox would deny it. Only a person's yes lifts that."""
+    asks_unconfined: bool = False
+    """The call asks to run outside the sandbox. Only a person's yes allows that."""
     summary: str = Field(default="")
     """One line for a person: `write src/app.py`."""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from shard_jupyter.contracts.process_runner import ProcessRunner
+from shard_jupyter.contracts.process_runner import ActiveSandbox, ProcessRunner
 from shard_jupyter.types.content import ImageBlock
 
 
@@ -47,6 +47,17 @@ class ToolContext:
         report: shows a piece of output while the call runs; ephemeral.
         output_limit_bytes: at most this much text goes to the model from one call.
         bash_timeout_seconds: what a command gets when the model asks for no time of its own.
+        command: the canonical form of a shell command, which runs in place of the given one; empty:
+            the given bytes run.
+        is_confined: nobody was asked: a command runs in a minimal environment, git hardened.
+        sandbox: what commands run in; None: there is none, or it is switched off.
+        has_network: a person has said yes to a question that named the network.
+        leaves_out: path globs of rules that forbid or ask: a tool that looks through folders does
+            not look into files that they may mean.
+        contents: what each file that the call changes held when it was agreed to, in the order of
+            `Reach.paths`: a SHA-256 in hex, or `absent`. Empty: nobody was asked.
+        places: where each path of the call led when the gate allowed it, by the path as given; None:
+            nothing was allowed yet. A path that leads elsewhere as the call runs is refused.
     """
 
     agent_id: str
@@ -61,3 +72,10 @@ class ToolContext:
     report: Callable[[str], None]
     output_limit_bytes: int = 32_768
     bash_timeout_seconds: float = 120.0
+    command: str = ""
+    is_confined: bool = False
+    sandbox: ActiveSandbox | None = None
+    has_network: bool = False
+    leaves_out: tuple[str, ...] = ()
+    contents: tuple[str, ...] = ()
+    places: Mapping[str, str] | None = None

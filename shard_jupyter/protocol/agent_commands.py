@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, StrictBool, model_validator
 
-from shard_jupyter.types.decisions import AskSetting
+from shard_jupyter.types.decisions import AskSetting, KeepScope
 from shard_jupyter.types.ids import Id
 from shard_jupyter.types.tool_results import ToolResult
 from shard_jupyter.types.wire_model import WireModel
@@ -75,6 +75,8 @@ class PermissionResponse(AgentCommand):
     decision: Literal["allow", "allow_always", "deny"]
     rule: dict[str, Any] | None = None
     """With `allow_always`: one of the request's `offered_rules`, unchanged."""
+    keep: KeepScope = "session"
+    """With `allow_always`: how long it holds."""
     note: str = ""
     """What the model is told, for instance why not."""
     arguments: dict[str, Any] | None = None
@@ -113,7 +115,9 @@ class Abort(AgentCommand):
     turn_id: Id | None = None
 
 
-SessionOpName = Literal["compact", "fork", "list", "branch", "switch", "tree", "undo"]
+SessionOpName = Literal[
+    "compact", "fork", "list", "branch", "switch", "tree", "undo", "grants", "revoke"
+]
 
 
 class SessionOp(AgentCommand):
@@ -122,6 +126,7 @@ class SessionOp(AgentCommand):
     compact: fold the active branch now. fork: copy it into a new agent. list: a page of the
     active branch, newest first. branch: go on from an earlier entry. switch: make another
     branch's leaf the active one. tree: all branches. undo: put back the files that a turn changed.
+    grants: what people have allowed until this conversation is closed. revoke: take that back.
     """
 
     type: Literal["session_op"] = "session_op"
@@ -130,6 +135,8 @@ class SessionOp(AgentCommand):
     """branch, switch: where to; fork: up to here (null: the leaf); list: entries before it."""
     turn_id: Id | None = None
     """undo: which turn; null: the last one."""
+    grant_id: Id | None = None
+    """revoke: which grant; null: all of them."""
     name: Name | None = None
     """fork: name of the new agent."""
     limit: Annotated[int, Field(strict=True, ge=1, le=1000)] = 150

@@ -6,6 +6,7 @@ from shard_jupyter.contracts.runtime import SteerReply
 from shard_jupyter.protocol.envelope import EmptyResult
 from shard_jupyter.protocol.handshake import Welcome
 from shard_jupyter.types.agents import AgentInfo
+from shard_jupyter.types.decisions import Grant
 from shard_jupyter.types.events import PermissionRequest, UiRequest
 from shard_jupyter.types.ids import Id
 from shard_jupyter.types.session_entries import SessionEntry
@@ -61,6 +62,8 @@ class SessionOpDone(WireModel):
     """tree."""
     changed_paths: tuple[str, ...] = ()
     """undo: the files that were put back."""
+    grants: tuple[Grant, ...] = ()
+    """grants: those that hold until this conversation is closed; revoke: those taken back."""
 
 
 class QueueItem(WireModel):

@@ -18,6 +18,13 @@ AskSetting = Literal["inline", "deny", "rules", "yes", "recorded"]
 `rules`, and what a person answered when the cassette was recorded counts once more. A call that was
 read from a model's text runs by no setting: only a person allows it.
 """
+KeepScope = Literal["session", "agent", "project", "everywhere"]
+"""How long a person's "always" holds.
+
+`session`: until this conversation is closed. `agent`: for this agent, also when it is reopened.
+`project`: a rule in the person's own rule file that counts in this workspace. `everywhere`: such a
+rule that counts in every workspace.
+"""
 RuleSource = Literal["builtin", "policy", "user", "project", "run", "mode", "headless"]
 
 
@@ -40,6 +47,9 @@ class Rule(KeptModel):
     """Glob over the path, relative to the workspace where it lies inside, else absolute."""
     reason: str = ""
     source: RuleSource = "user"
+    project: str = ""
+    """Absolute folder: the rule counts only where the workspace is this folder or lies in it. Empty:
+    everywhere."""
 
 
 class Grant(KeptModel):
@@ -58,12 +68,21 @@ class Allow(WireModel):
     kind: Literal["allow"] = "allow"
     why: str = ""
     """The rule, grant or policy that decided, in words."""
+    command: str = ""
+    """The canonical form in which a shell command runs; empty: as it was given."""
+    is_confined: bool = False
+    """Nobody was asked and no rule speaks of it: it runs in a minimal environment, git hardened."""
+    leaves_out: tuple[str, ...] = ()
+    """Path globs of rules that forbid or ask: a tool that looks through folders skips such files."""
+    places: tuple[str, ...] = Field(default=(), exclude=True)
+    """Where the paths of the call led when it was judged, in their order. Not kept, not sent."""
 
 
 class AllowAlways(WireModel):
     kind: Literal["allow_always"] = "allow_always"
     rule: Rule
     why: str = ""
+    keep: KeepScope = "session"
 
 
 class Deny(WireModel):
@@ -81,8 +100,19 @@ class Ask(WireModel):
     prompt: str
     request_id: Id
     why: str = ""
+    command: str = ""
+    """The canonical form that a yes would run; empty: there is none, it runs as it was given."""
+    places: tuple[str, ...] = Field(default=(), exclude=True)
+    """As of `Allow`."""
     covers: str = ""
     """What a yes covers, as the gate writes it: a later Ask that covers the same needs no other."""
+    leaves_out: tuple[str, ...] = ()
+    """As of `Allow`."""
+    contents: tuple[str, ...] = ()
+    """What is in the files that it changes, as long as a yes holds: see `ToolContext.contents`."""
+    needs_person: bool = False
+    """A deny rule may speak of it, known or in a file that cannot be read: not even ask=yes allows
+    it."""
 
 
 Decision = Annotated[Allow | AllowAlways | Deny | Ask, Field(discriminator="kind")]

@@ -13,7 +13,7 @@ from pydantic import Field
 from shard_jupyter.types.content import ContentBlock, ResultPart
 from shard_jupyter.types.decisions import Decision, Rule
 from shard_jupyter.types.ids import Id
-from shard_jupyter.types.render_descriptors import RenderDescriptor
+from shard_jupyter.types.render_descriptors import ApprovalDescriptor, RenderDescriptor
 from shard_jupyter.types.tool_results import ResultStatus
 from shard_jupyter.types.turns import Denial, ErrorInfo, Outcome
 from shard_jupyter.types.usage import TokenUsage, UsageTotals
@@ -121,6 +121,8 @@ class PermissionRequest(Event):
     expires_at: str | None = None
     recovered: bool = False
     """The call was read from the model's text: show that with the question."""
+    approval: ApprovalDescriptor | None = None
+    """All that a person has to know, for a client to draw; None from an older peer."""
 
 
 class PermissionResolved(Event):

@@ -115,6 +115,36 @@ class PlanDescriptor(KeptModel):
     steps: tuple[PlanStep, ...]
 
 
+class ApprovalFacts(KeptModel):
+    """What a person has to know before saying yes; an empty field is not shown.
+
+    The texts are as they are: whoever draws them makes invisible characters visible.
+    """
+
+    command: str = ""
+    """Exactly what would run: the canonical form, or the given bytes where there is none."""
+    written: str = ""
+    """What the model wrote, where that is not what would run."""
+    runs_in: str = ""
+    writes: tuple[str, ...] = ()
+    """Files and folders that it changes, as far as the text tells."""
+    reads_outside: tuple[str, ...] = ()
+    """What it reads outside the workspace, and secrets inside of it."""
+    network: tuple[str, ...] = ()
+    """Hosts, or `any` where it may talk to whatever it likes."""
+    is_known: bool = True
+    """False: what else it may do cannot be told from its text."""
+    undo: str = ""
+    """In words: whether it can be taken back, and how."""
+    rule: str = ""
+    """The rule that "always" would store, in words; empty: it is not offered."""
+    also_covers: tuple[str, ...] = ()
+    """Real examples of other calls that the rule would cover."""
+    not_covered: tuple[str, ...] = ()
+    no_always: str = ""
+    """Why "always" is not offered, in words."""
+
+
 ApprovalState = Literal["waiting", "allowed", "denied", "expired", "withdrawn"]
 
 
@@ -133,6 +163,9 @@ class ApprovalDescriptor(KeptModel):
     """What the person told the agent, or why it expired."""
     edited: bool = False
     """A person changed the arguments first."""
+    why: str = ""
+    """Why it is asked, in words: the rule or policy that decided."""
+    facts: ApprovalFacts | None = None
 
 
 class UsageDescriptor(KeptModel):

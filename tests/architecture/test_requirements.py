@@ -33,7 +33,10 @@ def test_manifest_has_every_feature_once_and_in_order() -> None:
 
 
 def test_every_id_has_a_known_form() -> None:
-    form = re.compile(r"[A-E]\d\d|H4[a-h]\.\d\d|J3\.\d+|L[3-6]\.[a-z0-9_]+|H2d\.[a-z0-9_]+|fr\d{3}")
+    form = re.compile(
+        r"[A-E]\d\d|H4[a-h]\.\d\d|J3\.\d+|L[3-6]\.[a-z0-9_]+|H2d\.[a-z0-9_]+|fr\d{3}"
+        r"|T\d\d|E09\.[a-z]+"
+    )
     assert [row.id for row in MANIFEST if not form.fullmatch(row.id)] == []
     assert len(FRAMES) == 77
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from fnmatch import fnmatchcase
+
+from shard_jupyter.types.redaction.secret_shapes import SECRET_SHAPES
 
 SECRET_NAMES = (
     "*KEY*",
@@ -14,6 +17,16 @@ SECRET_NAMES = (
     "*PASSPHRASE*",
     "*CREDENTIAL*",
     "*COOKIE*",
+    "*_PAT",
+    "*_PWD",
+    "*_PASS",
+    "SSHPASS",
+    "*BEARER*",
+    "*JWT*",
+    "*_DSN",
+    "*WEBHOOK*",
+    "*CONNECTION_STRING*",
+    "OP_SESSION_*",
     "*ASKPASS*",
     "*_AUTH",
     "*AUTHORIZATION*",
@@ -29,6 +42,13 @@ SECRET_NAMES = (
 
 NOT_SECRET = frozenset({"TOKENIZERS_PARALLELISM", "KEYBOARD_LAYOUT", "XKB_DEFAULT_LAYOUT"})
 """Names that a glob above hits by accident."""
+
+SECRET_VALUES = re.compile("|".join(SECRET_SHAPES), re.DOTALL)
+"""A key, or an address with a password in it, under whatever name."""
+
+KEPT_ADDRESSES = ("*_PROXY", "*INDEX_URL*", "UV_INDEX*")
+"""An address that holds a password and stays: a program without its own proxy or index would take
+the public one in its place, and install what somebody else has put there."""
 
 STARTUP_NAMES = (
     "BASH_ENV",
@@ -65,7 +85,15 @@ def child_environment(
     `secret_names` are left out whatever they look like.
     """
     passed = {name: value for name, value in base.items() if _may_pass(name)}
-    return {name: value for name, value in passed.items() if name not in secret_names} | QUIET
+    return {
+        name: value
+        for name, value in passed.items()
+        if name not in secret_names and (_is_kept(name) or not SECRET_VALUES.search(value))
+    } | QUIET
+
+
+def _is_kept(name: str) -> bool:
+    return any(fnmatchcase(name.upper(), glob) for glob in KEPT_ADDRESSES)
 
 
 def _may_pass(name: str) -> bool:

@@ -9,76 +9,21 @@ from __future__ import annotations
 import json
 import os
 import stat
-import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+from shard_jupyter.core.files.own_places import ConfigPaths, find_config_paths, find_state_home
 from shard_jupyter.errors import ConfigError
 
-_APPLICATION = "shard"
+__all__ = [
+    "ConfigPaths",
+    "find_config_paths",
+    "find_project_file",
+    "find_state_home",
+    "read_json_object",
+]
+
 _MAX_FILE_BYTES = 1 << 20
-
-
-@dataclass(frozen=True)
-class ConfigPaths:
-    """Absolute paths; none of them need exist.
-
-    Attributes:
-        user_file: written by the person.
-        machine_file: written by `shard config set`.
-        state_home: SHARD_HOME.
-    """
-
-    user_file: Path
-    machine_file: Path
-    state_home: Path
-
-
-def find_config_paths(environ: Mapping[str, str]) -> ConfigPaths:
-    """Say where things lie.
-
-    Raises:
-        ConfigError: SHARD_HOME is not an absolute path.
-    """
-    folder = _config_folder(environ)
-    return ConfigPaths(folder / "config.json", folder / "settings.json", find_state_home(environ))
-
-
-def find_state_home(environ: Mapping[str, str]) -> Path:
-    """Return SHARD_HOME, `~/.shard` when it is not set.
-
-    Raises:
-        ConfigError: it is set to a relative path, which would mean another folder in each place.
-    """
-    given = environ.get("SHARD_HOME", "").strip()
-    if not given:
-        return _home(environ) / f".{_APPLICATION}"
-    path = _home(environ) / given[2:] if given.startswith("~/") else Path(given)
-    if not path.is_absolute():
-        raise ConfigError(
-            f"SHARD_HOME is not an absolute path: {given!r}.",
-            next_step="Set it to a path that starts with a slash, or unset it.",
-        )
-    return path
-
-
-def _config_folder(environ: Mapping[str, str]) -> Path:
-    given = environ.get("XDG_CONFIG_HOME", "").strip()
-    # A relative one is void by the XDG rules; here it would also read a repository's files.
-    if given and Path(given).is_absolute():
-        return Path(given) / _APPLICATION
-    if sys.platform == "darwin":
-        import platformdirs  # noqa: PLC0415 - 13 ms that other systems need not pay
-
-        return platformdirs.user_config_path(_APPLICATION, appauthor=False)
-    return _home(environ) / ".config" / _APPLICATION
-
-
-def _home(environ: Mapping[str, str]) -> Path:
-    given = environ.get("HOME", "")
-    return Path(given) if given and Path(given).is_absolute() else Path.home()
 
 
 def find_project_file(cwd: Path, state_home: Path) -> Path | None:
@@ -87,14 +32,21 @@ def find_project_file(cwd: Path, state_home: Path) -> Path | None:
     Outside a repository only `cwd` itself is looked at. Only asks whether the file exists. The
     state folder is no project, even where it is called `.shard`.
     """
+    files = (folder / "config.json" for folder in find_project_folders(cwd, state_home))
+    return next((file for file in files if os.path.lexists(file)), None)
+
+
+def find_project_folders(cwd: Path, state_home: Path) -> tuple[Path, ...]:
+    """Name every `.shard` that may speak for `cwd`, the nearest first; none of them need exist.
+
+    From `cwd` up to the root of its repository; outside a repository `cwd` alone. The state
+    folder is no project.
+    """
     cwd = cwd.resolve()
     folders = (cwd, *cwd.parents)
     root = next((folder for folder in folders if (folder / ".git").exists()), cwd)
-    for folder in folders[: folders.index(root) + 1]:
-        file = folder / ".shard" / "config.json"
-        if file.parent != state_home.resolve() and os.path.lexists(file):
-            return file
-    return None
+    named = (folder / ".shard" for folder in folders[: folders.index(root) + 1])
+    return tuple(folder for folder in named if folder != state_home.resolve())
 
 
 def read_json_object(path: Path) -> dict[str, Any] | None:
@@ -102,6 +54,18 @@ def read_json_object(path: Path) -> dict[str, Any] | None:
 
     Raises:
         ConfigError: it cannot be read, or is no JSON object; says where and what to do.
+    """
+    value = read_json_value(path)
+    if value is not None and not isinstance(value, dict):
+        _refuse(path, "holds no JSON object", "Put its content between { and }.")
+    return value
+
+
+def read_json_value(path: Path) -> Any | None:  # noqa: ANN401 - any JSON value
+    """Read one file of strict JSON; None when there is none. `null` in it is refused.
+
+    Raises:
+        ConfigError: it cannot be read, or is no JSON; says where and what to do.
     """
     data = _read_bytes(path)
     if data is None:
@@ -121,7 +85,9 @@ def read_json_object(path: Path) -> dict[str, Any] | None:
         _refuse(path, "is nested too deeply", "Mend it.")
     except _NotPlain as error:
         _refuse(path, str(error), "Mend it.")
-    if not isinstance(value, dict):
+    except ValueError:  # Python reads no number of that length
+        _refuse(path, "holds a number that is too long", "Mend it.")
+    if value is None:
         _refuse(path, "holds no JSON object", "Put its content between { and }.")
     return value
 

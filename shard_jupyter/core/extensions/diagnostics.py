@@ -8,7 +8,7 @@ from shard_jupyter.types.wire_model import WireModel
 
 SeamName = Literal[
     "event_handler", "tool", "mode", "turn_end_extractor", "provider", "compactor", "extractor",
-    "code_intelligence",
+    "code_intelligence", "sandbox",
 ]  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from shard_jupyter.contracts.event_bus import Subscriber
 from shard_jupyter.contracts.extension_api import Disposer, ExtensionIdentity, Setup
 from shard_jupyter.contracts.extractor import Extractor
 from shard_jupyter.contracts.mode import Mode, TurnEndExtractor
+from shard_jupyter.contracts.process_runner import SandboxProvider
 from shard_jupyter.contracts.provider import ProviderFactory
 from shard_jupyter.contracts.tool import Tool
 from shard_jupyter.core.extensions.diagnostics import (
@@ -42,6 +43,7 @@ class ExtensionSnapshot:
     providers: dict[str, ProviderFactory]
     compactors: dict[str, Compactor]
     extractors: dict[str, Extractor]
+    sandboxes: dict[str, SandboxProvider]
     code_intelligence: CodeIntelligenceProvider | None
     diagnostics: tuple[Diagnostic, ...]
 
@@ -90,6 +92,7 @@ class ExtensionHost:
             providers=self._values("provider"),
             compactors=self._values("compactor"),
             extractors=self._values("extractor"),
+            sandboxes=self._values("sandbox"),
             code_intelligence=intelligence.get("code_intelligence"),
             diagnostics=tuple(self.diagnostics),
         )
@@ -184,6 +187,9 @@ class _InstallApi:
 
     def register_extractor(self, extractor: Extractor) -> None:
         self._add("extractor", extractor.name, extractor)
+
+    def register_sandbox(self, provider: SandboxProvider) -> None:
+        self._add("sandbox", provider.name, provider)
 
     def register_code_intelligence(self, provider: CodeIntelligenceProvider) -> None:
         self._add("code_intelligence", "code_intelligence", provider)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
 import stat
 from contextlib import suppress
 
-from shard_jupyter.core.files.path_guard import Located, in_words, is_at, open_for_read, shown
+from shard_jupyter.contracts.tool_context import ToolContext
+from shard_jupyter.core.files.open_beneath import sync_folder
+from shard_jupyter.core.files.path_guard import Located, shown
+from shard_jupyter.core.files.safe_open import open_for_read, open_parent, telling
 from shard_jupyter.errors import ToolFailed
 
+ABSENT = "absent"
+"""Stands for the hash of a file that there is not."""
 MAX_FILE_BYTES = 32 << 20
 """The largest file that is read whole, to be edited, compared or replaced."""
 
@@ -32,7 +38,28 @@ def read_whole(located: Located) -> bytes:
 
 def read_if_there(located: Located) -> bytes | None:
     """As `read_whole`; None when there is no such file."""
-    return read_whole(located) if os.path.lexists(located.real) else None
+    try:
+        return read_whole(located)
+    except ToolFailed as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            return None
+        raise
+
+
+def refuse_other_content(context: ToolContext, given: str, data: bytes | None) -> None:
+    """Make sure that a file holds what it held when somebody agreed to change it.
+
+    `data` is what it holds now; None: there is none.
+
+    Raises:
+        ToolFailed: it holds something else.
+    """
+    now = ABSENT if data is None else hashlib.sha256(data).hexdigest()
+    if context.contents and context.contents != (now,):
+        raise ToolFailed(
+            f"Not run: {shown(given)} is not what it was when this was allowed.",
+            next_step="Call it again.",
+        )
 
 
 def replace_file(located: Located, data: bytes) -> None:
@@ -44,17 +71,8 @@ def replace_file(located: Located, data: bytes) -> None:
     Raises:
         ToolFailed: the system refused, or a folder on the way was exchanged meanwhile.
     """
-    try:
-        located.real.parent.mkdir(parents=True, exist_ok=True)
-        folder = os.open(located.real.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            if not is_at(folder, located.real.parent):
-                raise ToolFailed(f"The folder of {shown(located.given)} changed meanwhile.")
-            _replace_in(folder, located, data)
-        finally:
-            os.close(folder)
-    except OSError as error:
-        raise in_words(error, located.given) from error
+    with telling(located), open_parent(located) as folder:
+        _replace_in(folder, located, data)
 
 
 def _replace_in(folder: int, located: Located, data: bytes) -> None:
@@ -74,6 +92,7 @@ def _replace_in(folder: int, located: Located, data: bytes) -> None:
             # Without it a power cut may leave an empty file in the place of both.
             os.fsync(file.fileno())
         os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+        sync_folder(folder)
     except OSError:
         with suppress(FileNotFoundError):
             os.unlink(temporary, dir_fd=folder)

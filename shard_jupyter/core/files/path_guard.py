@@ -1,9 +1,8 @@
-"""Where a path that a model gave really leads, and safe ways to open it.
+"""Where a path that a model gave really leads, and what speaks against going there.
 
-The gate calls `locate` to decide; the tool calls it again when it runs and opens what it finds
-then (`open_for_read`, `replace_file`), comparing the name of the opened descriptor with the path
-that was judged: a folder swapped for a link in between is noticed. Paths are compared part by part,
-never as strings: `/srv/data` must not admit `/srv/data-secret`.
+The gate calls `locate` to decide. The tool calls `locate_again` when it runs, which notices that
+the path has come to lead elsewhere, and opens what was found (`safe_open.py`, `file_change.py`).
+Paths are compared part by part, never as strings: `/srv/data` must not admit `/srv/data-secret`.
 """
 
 from __future__ import annotations
@@ -13,51 +12,32 @@ import os
 import re
 import stat
 import sys
-import unicodedata
-from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from shard_jupyter.contracts.tool_context import ToolContext
+from shard_jupyter.core.files.own_places import own_places
+from shard_jupyter.core.files.protected_names import (
+    find_protected,
+    fold_name,
+    is_secret_path,
+)
 from shard_jupyter.errors import ToolFailed
 
 NAME_MAX = 255
 PATH_MAX = 4096
-OPEN_FILES = Path("/proc/self/fd")
 SPECIAL_ROOTS = frozenset({"proc", "dev", "sys"})
-
-PROTECTED_FOLDERS = frozenset(
-    {
-        ".git", ".hg", ".svn", ".shard", ".agents", ".claude", ".codex", ".cursor", ".gemini",
-        ".vscode", ".idea", ".jupyter", ".ipython", ".ssh", ".gnupg", ".aws", ".github",
-        "jupyter_config.d", "jupyter_server_config.d", "jupyter_notebook_config.d",
-    }
-)  # fmt: skip
-"""What lies in these runs programs, instructs agents or holds keys. Case-folded."""
-
-PROTECTED_NAMES = (
-    ".gitattributes", ".gitmodules", ".gitconfig", "agents.md", "shard.md", "claude.md",
-    "gemini.md", ".mcp.json", ".envrc", "sitecustomize.py", "usercustomize.py", "conftest.py",
-    "makefile", "gnumakefile", "package.json", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs",
-    "rust-toolchain", "rust-toolchain.toml", ".pre-commit-config.yaml", "overrides.json",
-    "custom.css", "custom.js", "kernel.json", "jupyter*_config.py", "jupyter*_config.json",
-    "*.pth", "*.ipynb", ".bashrc", ".bash_profile", ".profile", ".zshrc", ".inputrc",
-)  # fmt: skip
-"""Globs over case-folded names: files that some program runs or obeys without being asked."""
-
-SECRET_NAMES = (
-    ".env", ".env.*", ".netrc", "_netrc", ".pypirc", ".git-credentials", ".htpasswd", ".pgpass",
-    "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "*.pem", "*.key", "*.p12", "*.pfx", "*.kdbx",
-    "credentials", "credentials.json", "jupyter_cookie_secret", "notebook_cookie_secret",
-    "jpserver-*.json", "nbserver-*.json", "kernel-*.json",
-)  # fmt: skip
-"""Globs over case-folded names: files that hold keys, so that reading is no harmless act."""
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ODD = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
+    "[\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+    "\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb"
+    "\U000e0000-\U000e0fff]"
 )
-
+_VARIABLE = re.compile(r"\$\w+|.*(\$[({]|`|%\w+%).*", re.DOTALL)
+"""A part of a path that some shell would have replaced: `$HOME`, `${X}`, `$(x)`, `%X%`."""
 
 _FOLLOW_TRIES = 50
 
@@ -72,6 +52,8 @@ class Located:
         protected: changing it needs a person, whatever the mode.
         why: what speaks against it, in words; empty when nothing does.
         secret: its name says that it holds keys, so that reading it needs a person too.
+        unclear: it may be meant to name another place, so that reading it needs a person too.
+        workspace: the folder below which it is opened, if it is inside.
     """
 
     given: str
@@ -80,10 +62,19 @@ class Located:
     protected: bool = False
     why: str = ""
     secret: bool = False
+    unclear: bool = False
+    workspace: Path | None = field(default=None, compare=False)
+
+    @property
+    def reads_freely(self) -> bool:
+        """Reading it needs no person: it is contained and, by its name, no secret."""
+        return self.inside and not self.secret and not self.unclear
 
 
-def locate(cwd: Path, given: str) -> Located:
+def locate(cwd: Path, given: str, own: Sequence[Path] = ()) -> Located:
     """Find where `given` leads from `cwd`, which is absolute and real. Looks at the file system.
+
+    `own` are folders of ours, besides those that the environment of this process names.
 
     Raises:
         ToolFailed: it is no usable path, or names a device, a pipe or a socket.
@@ -94,15 +85,39 @@ def locate(cwd: Path, given: str) -> Located:
     status = _status_of(real)
     if status is not None and not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
         raise ToolFailed(f"{shown(given)} is no file but {_kind_of(status.st_mode)}.")
+    secret = is_secret_path(real.parts)
     if _is_special(given) or not is_within(real, cwd):
         return Located(given, real, inside=False, protected=True, why="outside the workspace",
-                       secret=is_secret_name(real.name))  # fmt: skip
-    inner = real.relative_to(cwd)
-    secret = is_secret_name(real.name)
-    why = _why_protected(inner, given) or _why_ambiguous(real, status)
-    if secret and not why:
-        why = f"{inner.name} may hold keys or passwords"
-    return Located(given, real, inside=True, protected=bool(why), why=why, secret=secret)
+                       secret=secret)  # fmt: skip
+    inner = Path(*spell_as_on_disk(cwd, real.relative_to(cwd).parts))
+    is_ours = any(is_within(real, place) for place in (*own_places(os.environ), *own))
+    unclear = _why_unclear(inner, given)
+    secret = is_secret_path(inner.parts) or is_ours
+    why = (
+        unclear
+        or (f"{inner} belongs to shard itself" if is_ours else "")
+        or _why_protected(inner)
+        or (f"{inner.name} may hold keys or passwords" if secret else "")
+        or _why_ambiguous(real, status)
+    )
+    return Located(given, real, inside=True, protected=bool(why), why=why, secret=secret,
+                   unclear=bool(unclear), workspace=cwd)  # fmt: skip
+
+
+def locate_again(context: ToolContext, given: str) -> Located:
+    """Find where `given` leads as the call runs, and hold it against what the gate judged.
+
+    Raises:
+        ToolFailed: as `locate`; or it leads elsewhere than what was allowed.
+    """
+    located = locate(context.cwd, given)
+    judged = context.places
+    if judged is not None and judged.get(given) != str(located.real):
+        raise ToolFailed(
+            f"{shown(given)} changed meanwhile: it leads elsewhere than what was allowed.",
+            next_step="Call it again.",
+        )
+    return located
 
 
 def follow(path: Path) -> Path:
@@ -122,10 +137,6 @@ def is_within(path: Path, folder: Path) -> bool:
     return path.parts[: len(folder.parts)] == folder.parts
 
 
-def is_secret_name(name: str) -> bool:
-    return _matches(name, SECRET_NAMES)
-
-
 def shown(name: str) -> str:
     """A name as one may print it: valid, on one line, with invisible characters visible."""
     valid = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
@@ -142,34 +153,6 @@ def in_words(error: OSError, given: str) -> ToolFailed:
         PermissionError: "may not be accessed (permission denied)",
     }.get(type(error), f"cannot be used: {error.strerror or error}")
     return ToolFailed(f"{shown(given)} {reason}.")
-
-
-def open_for_read(located: Located) -> int:
-    """Open the regular file that was judged; the caller closes the descriptor.
-
-    Raises:
-        ToolFailed: it does not exist, is no regular file, or changed its place meanwhile.
-    """
-    try:
-        # O_NONBLOCK: a pipe put there meanwhile must not hang us.
-        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        descriptor = os.open(located.real, flags)
-    except OSError as error:
-        raise in_words(error, located.given) from error
-    mode = os.fstat(descriptor).st_mode
-    if stat.S_ISREG(mode) and is_at(descriptor, located.real):
-        return descriptor
-    os.close(descriptor)
-    if stat.S_ISDIR(mode):
-        raise ToolFailed(f"{shown(located.given)} is a folder.", next_step="Use ls.")
-    raise ToolFailed(f"{shown(located.given)} changed while it was opened.")
-
-
-def is_at(descriptor: int, real: Path) -> bool:
-    """True if the open file still has the name under which it was judged."""
-    if OPEN_FILES.is_dir():
-        return (OPEN_FILES / str(descriptor)).readlink() == real
-    return os.path.samestat(os.fstat(descriptor), real.lstat()) and real == follow(real)
 
 
 def _refuse_unusable(given: str) -> None:
@@ -214,24 +197,40 @@ def _kind_of(mode: int) -> str:
     return next((name for test, name in kinds if test(mode)), "something special")
 
 
-def _fold(name: str) -> str:
-    """Names that a file system without case or with its own Unicode form takes for equal."""
-    return unicodedata.normalize("NFC", name).casefold()
+def spell_as_on_disk(folder: Path, parts: Sequence[str]) -> tuple[str, ...]:
+    """Give each part the name that its folder lists, where a disk knows it by another one too.
+
+    `GIT~1` is `.git` on a disk with short names; letters may be composed in other ways. Names that
+    differ by case alone need no look, see `fold_name`.
+    """
+    spelled = list(parts)
+    for at, part in enumerate(parts):
+        if part.isascii() and "~" not in part:
+            continue
+        above = folder.joinpath(*parts[:at])
+        with contextlib.suppress(OSError):
+            inode = (above / part).lstat().st_ino
+            with os.scandir(above) as scan:
+                same = [entry.name for entry in scan if entry.inode() == inode]
+            if same and part not in same:
+                spelled[at] = same[0]
+    return tuple(spelled)
 
 
-def _matches(name: str, globs: tuple[str, ...]) -> bool:
-    folded = _fold(name)
-    return any(fnmatchcase(folded, glob) for glob in globs)
-
-
-def _why_protected(inner: Path, given: str) -> str:
-    if _ODD.search(given) or any(part.startswith("-") for part in inner.parts):
+def _why_unclear(inner: Path, given: str) -> str:
+    if _ODD.search(given) or _ODD.search(str(inner)) or any(p.startswith("-") for p in inner.parts):
         return "the name holds invisible characters or looks like an option"
-    folder = next((part for part in inner.parts if _fold(part) in PROTECTED_FOLDERS), None)
-    if folder is not None:
-        return f"what lies in {folder} is run or obeyed by other programs"
-    if _matches(inner.name, PROTECTED_NAMES):
-        return f"{inner.name} is run or obeyed by other programs"
+    parts = (*inner.parts, *given.split("/"))
+    variable = next((part for part in parts if _VARIABLE.fullmatch(part)), None)
+    return f"{shown(variable)} looks like a variable that is not expanded" if variable else ""
+
+
+def _why_protected(inner: Path) -> str:
+    if not inner.parts:
+        return "it is the workspace itself"
+    part = find_protected(inner.parts)
+    if part:
+        return f"{shown(part)} is run or obeyed by other programs, or what lies in it is"
     if _module_of(inner) in sys.stdlib_module_names:
         return f"{inner} hides a module of Python's own from programs started here"
     return ""
@@ -251,9 +250,10 @@ def _why_ambiguous(real: Path, status: os.stat_result | None) -> str:
             return f"the file has {status.st_nlink} names (hard links)"
         return ""
     try:
-        names = [entry.name for entry in real.parent.iterdir()]
+        with os.scandir(real.parent) as scan:
+            names = [entry.name for entry in scan]
     except OSError:
         return ""
-    folded = _fold(real.name)
-    twin = next((name for name in names if _fold(name) == folded), None)
+    folded = fold_name(real.name)
+    twin = next((name for name in names if fold_name(name) == folded), None)
     return f"it differs from {shown(twin)} only by case or Unicode form" if twin else ""

@@ -14,7 +14,7 @@ import anyio
 
 from shard_jupyter.contracts.process_runner import ProcessSpec
 from shard_jupyter.contracts.tool_context import ToolContext
-from shard_jupyter.core.git_call import git_environment
+from shard_jupyter.core.children.git_call import git_environment
 from shard_jupyter.core.text.text_lines import split_keeping_ends, split_lines
 from shard_jupyter.core.text.truncation import clean_text, cut_line
 from shard_jupyter.errors import ToolFailed

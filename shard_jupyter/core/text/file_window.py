@@ -6,7 +6,8 @@ import os
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from shard_jupyter.core.files.path_guard import Located, open_for_read, shown
+from shard_jupyter.core.files.path_guard import Located, shown
+from shard_jupyter.core.files.safe_open import open_for_read
 from shard_jupyter.core.text.text_encoding import (
     UTF8,
     TextEncoding,

@@ -10,8 +10,8 @@ from pydantic import Field, model_validator
 
 from shard_jupyter.contracts.tool import Reach
 from shard_jupyter.contracts.tool_context import ToolContext
-from shard_jupyter.core.files.file_change import read_whole, replace_file
-from shard_jupyter.core.files.path_guard import Located, locate, shown
+from shard_jupyter.core.files.file_change import read_whole, refuse_other_content, replace_file
+from shard_jupyter.core.files.path_guard import Located, locate_again, shown
 from shard_jupyter.core.text.diff_hunks import describe_change
 from shard_jupyter.core.text.text_encoding import detect_encoding
 from shard_jupyter.core.text.text_lines import line_number_at
@@ -69,7 +69,7 @@ class EditTool(InputTool[EditInput]):
 
     async def run(self, call: EditInput, context: ToolContext) -> ToolResult:
         located = await anyio.to_thread.run_sync(
-            locate, context.cwd, call.path, abandon_on_cancel=True
+            locate_again, context, call.path, abandon_on_cancel=True
         )
         async with context.locks.hold(located.real):
             change = await anyio.to_thread.run_sync(_prepare, context, call)
@@ -82,8 +82,9 @@ class EditTool(InputTool[EditInput]):
 
 def _prepare(context: ToolContext, call: EditInput) -> _Change:
     """Read the file as it is now and work out the new bytes. Blocking, writes nothing."""
-    located = locate(context.cwd, call.path)
+    located = locate_again(context, call.path)
     data = read_whole(located)
+    refuse_other_content(context, call.path, data)
     encoding = detect_encoding(data)
     if encoding is None:
         raise ToolFailed(f"{shown(call.path)} is binary ({len(data):,} bytes).")
@@ -96,6 +97,13 @@ def _prepare(context: ToolContext, call: EditInput) -> _Change:
 async def _describe(
     call: EditInput, change: _Change, context: ToolContext
 ) -> tuple[RenderDescriptor, ...]:
+    if change.located.secret:
+        # Views go to every client, into the log and into notebooks: no line around is shown.
+        label = "the rest of the file is not shown: it may be keys or passwords"
+        return (
+            StatusDescriptor(label=label, tone="warn"),
+            await describe_change(shown(call.path), call.old, call.new, context),
+        )
     diff = await describe_change(shown(call.path), change.before, change.after, context)
     if change.plan.is_approximate:
         return (StatusDescriptor(label=APPROXIMATE, tone="warn"), diff)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import stat
-from pathlib import Path
 
 import anyio
 
 from shard_jupyter.contracts.tool import Reach
 from shard_jupyter.contracts.tool_context import ToolContext
-from shard_jupyter.core.files.path_guard import in_words, locate, shown
+from shard_jupyter.core.files.path_guard import locate_again, shown
+from shard_jupyter.core.files.safe_open import open_folder, telling
 from shard_jupyter.core.text.truncation import count_noun, fit_lines
 from shard_jupyter.core.tools.tool_input import InputTool, ToolInput
-from shard_jupyter.errors import ToolFailed
 from shard_jupyter.types.render_descriptors import (
     KvDescriptor,
     KvPair,
@@ -38,16 +37,16 @@ class LsTool(InputTool[LsInput]):
     input_model = LsInput
 
     def reach_of(self, call: LsInput) -> Reach:
-        return Reach(kind="read", paths=(call.path,), summary=f"ls {shown(call.path)}")
+        return Reach(
+            kind="read", paths=(call.path,), obeys_context=True, summary=f"ls {shown(call.path)}"
+        )
 
     async def show(self, call: LsInput, context: ToolContext) -> tuple[RenderDescriptor, ...]:
         del context
         return (KvDescriptor(pairs=(KvPair(k="path", v=shown(call.path)),)),)
 
     async def run(self, call: LsInput, context: ToolContext) -> ToolResult:
-        entries = await anyio.to_thread.run_sync(
-            _list, context.cwd, call.path, abandon_on_cancel=True
-        )
+        entries = await anyio.to_thread.run_sync(_list, context, call.path, abandon_on_cancel=True)
         lines = [f"{name}  {detail}".rstrip() for name, detail in entries[:MAX_ENTRIES]]
         fitting = fit_lines(lines, context.output_limit_bytes - NOTE_BYTES)
         text = "\n".join(fitting) or "(empty folder)"
@@ -59,23 +58,21 @@ class LsTool(InputTool[LsInput]):
         return text_result(text, tree)
 
 
-def _list(cwd: Path, given: str) -> list[tuple[str, str]]:
+def _list(context: ToolContext, given: str) -> list[tuple[str, str]]:
     """Names with their marks, and sizes; folders first."""
-    located = locate(cwd, given)
-    try:
-        with os.scandir(located.real) as scan:
-            entries = [_describe(entry) for entry in scan]
-    except NotADirectoryError as error:
-        raise ToolFailed(f"{shown(given)} is a file.", next_step="Use read.") from error
-    except OSError as error:
-        raise in_words(error, given) from error
+    located = locate_again(context, given)
+    with open_folder(located) as folder, telling(located), os.scandir(folder) as scan:
+        entries = [_describe(entry, folder) for entry in scan]
     return sorted(entries, key=lambda entry: (not entry[0].endswith("/"), entry[0]))
 
 
-def _describe(entry: os.DirEntry[str]) -> tuple[str, str]:
+def _describe(entry: os.DirEntry[str], folder: int) -> tuple[str, str]:
     name = shown(entry.name)
     if entry.is_symlink():
-        return name, f"-> {shown(str(Path(entry.path).readlink()))}"
+        try:
+            return name, f"-> {shown(os.readlink(entry.name, dir_fd=folder))}"
+        except OSError:
+            return name, "?"
     if entry.is_dir(follow_symlinks=False):
         return f"{name}/", ""
     try:

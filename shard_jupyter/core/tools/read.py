@@ -7,7 +7,7 @@ from pydantic import Field
 
 from shard_jupyter.contracts.tool import Reach
 from shard_jupyter.contracts.tool_context import ToolContext
-from shard_jupyter.core.files.path_guard import locate, shown
+from shard_jupyter.core.files.path_guard import locate_again, shown
 from shard_jupyter.core.text.file_window import Image, Window, read_window
 from shard_jupyter.core.text.truncation import (
     LINE_CHARS,
@@ -47,7 +47,9 @@ class ReadTool(InputTool[ReadInput]):
     input_model = ReadInput
 
     def reach_of(self, call: ReadInput) -> Reach:
-        return Reach(kind="read", paths=(call.path,), summary=f"read {shown(call.path)}")
+        return Reach(
+            kind="read", paths=(call.path,), obeys_context=True, summary=f"read {shown(call.path)}"
+        )
 
     async def show(self, call: ReadInput, context: ToolContext) -> tuple[RenderDescriptor, ...]:
         del context
@@ -58,7 +60,7 @@ class ReadTool(InputTool[ReadInput]):
 
     async def run(self, call: ReadInput, context: ToolContext) -> ToolResult:
         def look() -> Window | Image:
-            return read_window(locate(context.cwd, call.path), call.offset, call.limit)
+            return read_window(locate_again(context, call.path), call.offset, call.limit)
 
         seen = await anyio.to_thread.run_sync(look, abandon_on_cancel=True)
         if isinstance(seen, Image):

@@ -22,7 +22,7 @@ SECRET_SHAPES = (
     r"A(?:KIA|SIA)[A-Z0-9]{16}",
     r"eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{5,}",
     r"(?<=[Bb]earer )[A-Za-z0-9._~+/=-]{16,}",
-    r"(?<=://)[^\s/:@]+:[^\s/@]+(?=@)",
+    r"(?<=://)[^\s/:@]*:[^\s/]+(?=@)",
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?-----END [A-Z ]*PRIVATE KEY-----",
 )
 """Patterns, to be compiled with DOTALL, of secrets that their issuer made recognisable."""

@@ -146,7 +146,7 @@ class TestSessionOp:
         assert refused({**OP, "op": op}).code == "schema"
         assert isinstance(decode_command({**OP, "op": op, "entry_id": "e"}), SessionOp)
 
-    @pytest.mark.parametrize("op", ["compact", "fork", "list", "tree", "undo"])
+    @pytest.mark.parametrize("op", ["compact", "fork", "list", "tree", "undo", "grants", "revoke"])
     def test_the_others_need_nothing(self, op: str) -> None:
         decode_command({**OP, "op": op})
 

@@ -18,8 +18,9 @@ import anyio
 
 from shard_jupyter.contracts.process_runner import ProcessSpec
 from shard_jupyter.contracts.tool_context import ToolContext
-from shard_jupyter.core.files.path_guard import is_secret_name, is_within, shown
-from shard_jupyter.core.git_call import HARDENING, git_environment
+from shard_jupyter.core.children.git_call import HARDENING, git_environment
+from shard_jupyter.core.files.path_guard import is_within, shown
+from shard_jupyter.core.files.protected_names import is_secret_path
 from shard_jupyter.errors import ToolFailed
 
 MAX_LIST_BYTES = 32 << 20
@@ -47,6 +48,7 @@ class Listing:
         names: relative to `folder`, sorted, as the system gives them (`os.fsdecode`).
         left_out: what an ignore rule hides, folders with a slash; not their content.
         secrets: files left out because their names say that they hold keys.
+        forbidden: files left out because a rule forbids or asks for them.
         note: what else a reader must know.
     """
 
@@ -54,6 +56,7 @@ class Listing:
     names: tuple[str, ...]
     left_out: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
+    forbidden: tuple[str, ...] = ()
     note: str = ""
 
     def remark(self) -> str:
@@ -63,6 +66,8 @@ class Listing:
             parts.append(f"ignored by .gitignore: {_some(self.left_out)}")
         if self.secrets:
             parts.append(f"may hold secrets: {_some(self.secrets)}")
+        if self.forbidden:
+            parts.append(f"a rule leaves out: {_some(self.forbidden)}")
         told = f"not searched ({'; '.join(parts)})" if parts else ""
         return ". ".join(part for part in (told, self.note) if part)
 
@@ -207,18 +212,23 @@ def _keep_searchable(listing: Listing) -> Listing:
     """Regular files only: a link may lead out of the workspace, a pipe would block."""
     is_regular = _regular_in(listing.folder)
     names = [name for name in listing.names if is_regular(name)]
-    secret = tuple(name for name in names if is_secret_name(name.rpartition("/")[2]))
+    secret = tuple(name for name in names if is_secret_path(name.split("/")))
     kept = tuple(name for name in names if name not in set(secret)) if secret else tuple(names)
-    return Listing(listing.folder, kept, listing.left_out, secret, listing.note)
+    return Listing(listing.folder, kept, listing.left_out, secret, note=listing.note)
 
 
 def _regular_in(folder: Path) -> Callable[[str], bool]:
+    """What git tells is no proof: an index may name what it likes, and a folder become a link."""
     root = str(folder)
+    is_below: dict[str, bool] = {}
 
     def check(name: str) -> bool:
+        above = f"{root}/{name}".rpartition("/")[0]
+        if above not in is_below:
+            is_below[above] = os.path.realpath(above) == above
         try:
             # A string join and lstat: this runs once for each of many thousand files.
-            return stat.S_ISREG(os.lstat(f"{root}/{name}").st_mode)
+            return is_below[above] and stat.S_ISREG(os.lstat(f"{root}/{name}").st_mode)
         except OSError:
             return False
 

@@ -6,7 +6,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from shard_jupyter.core.files.path_guard import Located, locate, open_for_read, shown
+from shard_jupyter.core.files.path_guard import Located, locate, shown
+from shard_jupyter.core.files.safe_open import open_for_read
 from shard_jupyter.core.text.truncation import torn_bytes
 from shard_jupyter.errors import ToolFailed, UsageError
 

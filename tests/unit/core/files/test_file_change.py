@@ -87,3 +87,34 @@ def test_file_over_the_limit_is_refused(ws):
         file.truncate(33 << 20)
     with pytest.raises(ToolFailed, match="34,603,008 bytes; 33,554,432 is the limit"):
         read_if_there(locate(ws, "big"))
+
+
+@pytest.mark.proves("T54")
+def test_something_that_waits_under_the_name_of_the_temporary_file_is_not_written(ws, monkeypatch):
+    monkeypatch.setattr("secrets.token_hex", lambda size: "0" * size)
+    victim = ws / "victim"
+    victim.write_text("old", encoding="utf-8")
+    (ws / ".shard-00000000.tmp").symlink_to(victim)
+    with pytest.raises(ToolFailed):
+        replace_file(locate(ws, "new"), b"x")
+    assert victim.read_text(encoding="utf-8") == "old"
+    assert not (ws / "new").exists()
+
+
+def test_name_and_content_are_on_disk_when_it_returns(ws, monkeypatch):
+    synced, fsync = [], os.fsync
+
+    def note(descriptor):
+        synced.append(os.fstat(descriptor).st_ino)
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", note)
+    replace_file(locate(ws, "a/b"), b"x")
+    wanted = [ws, (ws / "a" / "b"), ws / "a"]  # the new folder's name, the content, the file's name
+    assert synced == [path.stat().st_ino for path in wanted]
+
+
+def test_workspace_itself_is_no_file(ws):
+    with pytest.raises(ToolFailed, match="is no regular file"):
+        replace_file(locate(ws, "."), b"x")
+    assert list(ws.iterdir()) == []

@@ -13,9 +13,9 @@ from shard_jupyter.core.files.path_guard import (
     Located,
     is_within,
     locate,
-    open_for_read,
     shown,
 )
+from shard_jupyter.core.files.safe_open import open_for_read
 from shard_jupyter.errors import ToolFailed
 from tests.conftest import DATA
 

@@ -1,0 +1,1 @@
+"""What a shell command means: parsed, written anew, and judged by closed tables."""

@@ -1,0 +1,1 @@
+"""What is known of programs, option by option. What is not in a table is not understood."""
