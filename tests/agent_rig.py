@@ -12,6 +12,7 @@ from typing import Any
 import anyio
 
 from shard_jupyter.contracts.extension_api import ExtensionApi, ExtensionIdentity
+from shard_jupyter.contracts.process_runner import SandboxProvider, SandboxSetting
 from shard_jupyter.contracts.provider import ProviderEvent, ProviderRequest
 from shard_jupyter.contracts.tool import Tool
 from shard_jupyter.core.agent_session import AgentSession, UsageSink
@@ -85,6 +86,9 @@ async def open_agent(
     cwd: Path | None = None,
     keep_usage: UsageSink | None = None,
     asks_every_call: bool = False,
+    sandbox: SandboxSetting = "off",
+    sandboxes: Iterable[SandboxProvider] = (),
+    search_path: str = "/usr/local/bin:/usr/bin:/bin",
     **settings: Any,
 ) -> AsyncIterator[AgentRig]:
     """`folder` gets the workspace `ws` and the session `session`; twice the same one goes on."""
@@ -96,6 +100,8 @@ async def open_agent(
     def add_tools(api: ExtensionApi) -> None:
         for tool in tools:
             api.register_tool(tool)
+        for provider in sandboxes:
+            api.register_sandbox(provider)
 
     await host.install(ExtensionIdentity(name="test", source="test"), add_tools)
     spec = AgentSpec(
@@ -104,9 +110,10 @@ async def open_agent(
         session_folder=folder / "session",
         cwd=cwd,
         mode=mode,
-        environment={"PATH": "/usr/local/bin:/usr/bin:/bin"},
+        environment={"PATH": search_path},
         settings=TurnSettings(**{"ask": ask, "ask_timeout_seconds": 0, **settings}),
         rules=rules,
+        sandbox=sandbox,
     )
     provider = WatchedProvider(script, asks_every_call=asks_every_call)
     events: list[AgentEvent] = []

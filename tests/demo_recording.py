@@ -85,7 +85,12 @@ async def _record() -> str:
         await anyio.to_thread.run_sync(
             lambda: shutil.copytree(DEMO / "project", project, ignore=ignore)
         )
-        environ = {"PATH": os.environ["PATH"], "HOME": folder, "SHARD_HOME": f"{folder}/state"}
+        environ = {
+            "PATH": os.environ["PATH"],
+            "HOME": folder,
+            "SHARD_HOME": f"{folder}/state",
+            "SHARD_SANDBOX": "off",
+        }
         provider = ScriptedProvider(script())
         async with Shard(
             cwd=project, provider=provider, record=cassette, ask="yes", environ=environ

@@ -101,7 +101,11 @@ DAEMON = (
         "queue, dialogs, tools of clients, operations on a session but list, events of the registry",
     ),
     missing("B05", "A request goes to all clients, the first answer wins"),
-    missing("B06", "Headless policy and time-out; open requests shown on attach"),
+    part(
+        "B06",
+        "Headless policy and time-out; open requests shown on attach",
+        "questions that wait in a daemon",
+    ),
     missing("B07", "Observers never answer; a child's request goes up to an ancestor"),
     missing("B08", "Durable agents, fenced generations, lazy restore"),
     missing("B09", "Attach without a lost or doubled event"),
@@ -179,7 +183,11 @@ BEYOND = (
     missing("E06", "Agents on other machines by kernel provisioners"),
     missing("E07", "Incremental compaction"),
     missing("E08", "Budgets and admin policy"),
-    missing("E09", "Sandbox of the operating system"),
+    part(
+        "E09",
+        "Sandbox of the operating system",
+        "other systems than Linux; limits of memory and processor; kernels of the python tool",
+    ),
     missing("E10", "Agents forked from a prepared process"),
 )
 

@@ -8,19 +8,35 @@ from tests.manifest_local import LOCAL
 from tests.manifest_security import SECURITY
 
 GATE = (
-    missing("H4a.01", "A rule for one command does not let a whole chain pass"),
-    missing("H4a.02", "A harmless cd in front takes no ask or deny rule away"),
+    built("H4a.01", "A rule for one command does not let a whole chain pass"),
+    built("H4a.02", "A harmless cd in front takes no ask or deny rule away"),
     built("H4a.03", "What runs inside a substitution or a wrapper is never allowed unseen"),
-    missing("H4a.04", "Deny beats ask beats allow, whatever the order in the file"),
-    missing("H4a.05", "The shell cannot write in plan mode"),
+    built("H4a.04", "Deny beats ask beats allow, whatever the order in the file"),
+    built("H4a.05", "The shell cannot write in plan mode"),
     missing("H4a.06", "A child may not do more than its parent's mode"),
-    missing("H4a.07", "A child's own deny rules reach its session"),
+    part("H4a.07", "A child's own deny rules reach its session", "child agents"),
     built("H4a.08", "No symlink leads a write out of the workspace"),
-    missing("H4a.09", "A request raised with nobody attached is shown later or denied on record"),
-    missing("H4a.10", "Requests are replayed only after the sync is acknowledged"),
-    missing("H4a.11", "A card goes only when the resolved event says so"),
-    missing("H4a.13", "A stale card says so, and answering it is a clear error"),
-    missing("H4a.14", "A background ask reaches a human or ends by policy in time"),
+    part(
+        "H4a.09",
+        "A request raised with nobody attached is shown later or denied on record",
+        "a daemon that is started anew",
+    ),
+    part(
+        "H4a.10",
+        "Requests are replayed only after the sync is acknowledged",
+        "a daemon that clients reconnect to",
+    ),
+    part(
+        "H4a.11",
+        "A card goes only when the resolved event says so",
+        "clients on connections of their own",
+    ),
+    part(
+        "H4a.13",
+        "A stale card says so, and answering it is a clear error",
+        "the card of a notebook that is opened again",
+    ),
+    part("H4a.14", "A background ask reaches a human or ends by policy in time", "child agents"),
 )
 
 SESSIONS = (

@@ -106,6 +106,7 @@ def plain_environ(folder: Path) -> dict[str, str]:
         "PATH": os.environ["PATH"],
         "HOME": str(folder),
         "SHARD_HOME": str(folder / "state"),
+        "SHARD_SANDBOX": "off",
         "LANG": "C.UTF-8",
     }
 

@@ -15,6 +15,7 @@ import anyio
 from shard_jupyter.contracts.event_bus import Subscriber, Unsubscribe
 from shard_jupyter.contracts.provider import Provider
 from shard_jupyter.contracts.runtime import RuntimeCapabilities, SteerReply
+from shard_jupyter.core.calls.call_permission import save_grants
 from shard_jupyter.core.calls.wire_fitness import unfit_reason
 from shard_jupyter.core.limits.pricing import Price
 from shard_jupyter.core.lineage.last_choices import find_last_choices
@@ -24,7 +25,7 @@ from shard_jupyter.core.turn_loop import run_turn
 from shard_jupyter.core.turn_state import TurnState
 from shard_jupyter.errors import AgentBusy, AgentClosed, CommandError, UsageError
 from shard_jupyter.store.surrogates import clean_text
-from shard_jupyter.types.decisions import AskSetting, Rule
+from shard_jupyter.types.decisions import AskSetting, KeepScope, Rule
 from shard_jupyter.types.events import ModeChanged, ModelSwitched
 from shard_jupyter.types.ids import ID_PATTERN, new_id
 from shard_jupyter.types.refusals import Refusal
@@ -204,10 +205,13 @@ class AgentSession:
         *,
         by: str,
         rule: Rule | None = None,
+        keep: KeepScope = "session",
         note: str = "",
         arguments: dict[str, Any] | None = None,
     ) -> bool:
         """Answer an open question; the first answer wins, a late one gives False.
+
+        `rule` and `keep` go with `allow_always`.
 
         Raises:
             CommandError: `allow_always` without a rule that was offered (code `rule`), or
@@ -222,6 +226,7 @@ class AgentSession:
             decision,
             rule,
             by,
+            keep=keep,
             note=clean_text(note),
             arguments=arguments,
         )
@@ -242,8 +247,10 @@ class AgentSession:
         if self._released:
             return
         try:
+            await save_grants(self._parts)
             await self._parts.provider.aclose()
         finally:
+            await self._parts.sandbox.aclose()
             await self._parts.transcript.aclose()
         self._released = True
 

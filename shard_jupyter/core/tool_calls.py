@@ -8,6 +8,7 @@ rule, a grant, a mode or a file may have changed in between.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from shard_jupyter.contracts.permission_gate import GateRequest
 from shard_jupyter.contracts.tool_context import ToolContext
@@ -17,7 +18,7 @@ from shard_jupyter.core.calls.call_permission import (
     find_late_denial,
     withdraw_question,
 )
-from shard_jupyter.core.calls.ready_call import PreparedCall, ReadyCall
+from shard_jupyter.core.calls.ready_call import MessageCalls, PreparedCall, ReadyCall
 from shard_jupyter.core.calls.tool_boundary import (
     FAULT,
     changed_paths,
@@ -27,6 +28,7 @@ from shard_jupyter.core.calls.tool_boundary import (
     show_call,
 )
 from shard_jupyter.core.permissions.headless_policy import counts_allow_rules, is_headless
+from shard_jupyter.core.sandbox.sandboxed_run import CHANGES
 from shard_jupyter.core.turn import Turn
 from shard_jupyter.errors import ModelVisibleError, ToolInputError
 from shard_jupyter.store.surrogates import clean_text
@@ -45,11 +47,11 @@ from shard_jupyter.types.tool_results import ToolResult, error_result
 PARTIAL_OUTPUT_CHARS = 4_000
 
 
-async def prepare(turn: Turn, call: ToolCallBlock) -> PreparedCall:
+async def prepare(turn: Turn, call: ToolCallBlock, message: MessageCalls) -> PreparedCall:
     """Check the arguments, show what is about to happen, and ask if that will be needed."""
     prepared: PreparedCall
     try:
-        prepared = _check(turn, call)
+        prepared = await _lock_in(turn, _check(turn, call, message))
     except ModelVisibleError as error:
         prepared = _take_failure(turn, error)
     render: tuple[RenderDescriptor, ...] = ()
@@ -64,6 +66,7 @@ async def prepare(turn: Turn, call: ToolCallBlock) -> PreparedCall:
         recovered=call.recovered,
     )
     if isinstance(prepared, ReadyCall):
+        message.ready.append(prepared)
         try:
             await ask_early(turn, prepared)
         except ModelVisibleError as error:
@@ -71,7 +74,7 @@ async def prepare(turn: Turn, call: ToolCallBlock) -> PreparedCall:
     return prepared
 
 
-def _check(turn: Turn, call: ToolCallBlock) -> ReadyCall:
+def _check(turn: Turn, call: ToolCallBlock, message: MessageCalls) -> ReadyCall:
     """Find the tool and read the arguments; what does not fit is told to the model."""
     if call.arguments_error:
         raise ToolInputError(
@@ -96,7 +99,26 @@ def _check(turn: Turn, call: ToolCallBlock) -> ReadyCall:
         use_mode_allowance=not turn.provider.route.asks_every_call,
         is_recovered=call.recovered,
     )
-    return ReadyCall(call, tool, make_context(turn, call), arguments, request)
+    return ReadyCall(call, tool, make_context(turn, call), arguments, request, message)
+
+
+async def _lock_in(turn: Turn, ready: ReadyCall) -> ReadyCall:
+    """Find the sandbox in which a command runs, and say once what it lacks.
+
+    Raises:
+        ToolFailed: one is required, and there is none.
+    """
+    if ready.request.reach.command is None:
+        return ready
+    sandbox = turn.parts.sandbox
+    try:
+        active = await sandbox.find()
+    finally:
+        problem = sandbox.take_problem()
+        if problem is not None:
+            turn.emit(Notice, code=problem.code, message=problem.message, tone="warn")
+    ready.context = replace(ready.context, sandbox=active)
+    return ready
 
 
 async def _show(turn: Turn, ready: ReadyCall) -> tuple[RenderDescriptor, ...]:
@@ -126,7 +148,7 @@ async def run(turn: Turn, prepared: PreparedCall) -> ToolResult:
             if denial is not None:
                 return _refuse(turn, prepared, denial)
             prepared.has_started = True
-        result = await execute_call(prepared.tool, prepared.arguments, prepared.context)
+        result = await execute_call(prepared.tool, prepared.arguments, prepared.context_to_run())
     except ModelVisibleError as error:
         withdraw_question(turn, prepared, "The call cannot run.")
         result = _take_failure(turn, error)
@@ -199,6 +221,9 @@ def record(turn: Turn, call: ToolCallBlock, result: ToolResult) -> None:
         render=result.render,
         details=result.details,
     )
+    if isinstance(changes := result.details.get(CHANGES), str):
+        message = f"A command has {changes}. Other programs run or obey that: look at it."
+        turn.emit(Notice, code="protected.changed", message=message, tone="warn")
     paths = changed_paths(result.details)
     if paths:
         turn.changed_paths.update(dict.fromkeys(paths))

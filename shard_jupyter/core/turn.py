@@ -23,6 +23,7 @@ from shard_jupyter.core.modes.controller import ModeController
 from shard_jupyter.core.permissions.grants import GrantTable
 from shard_jupyter.core.permissions.permission_desk import PermissionDesk
 from shard_jupyter.core.providers.retry import RetryPolicy
+from shard_jupyter.core.sandbox.agent_sandbox import AgentSandbox
 from shard_jupyter.core.steering import SteerQueue
 from shard_jupyter.core.tools.tool_registry import ToolRegistry
 from shard_jupyter.core.transcript import Transcript
@@ -73,6 +74,7 @@ class AgentParts:
     locks: PathLocks
     blobs: BlobStore
     settings: TurnSettings
+    sandbox: AgentSandbox
     totals: UsageTotals = field(default_factory=UsageTotals)
 
     @property

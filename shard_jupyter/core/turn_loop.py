@@ -18,7 +18,7 @@ import anyio
 from shard_jupyter.contracts.compactor import Compactor
 from shard_jupyter.core import model_call, tool_calls
 from shard_jupyter.core.calls.call_permission import withdraw_question
-from shard_jupyter.core.calls.ready_call import PreparedCall, ReadyCall
+from shard_jupyter.core.calls.ready_call import MessageCalls, PreparedCall, ReadyCall
 from shard_jupyter.core.turn import Turn
 from shard_jupyter.core.turn_state import (
     Aborted,
@@ -140,8 +140,9 @@ async def _carry_out(
             _compact_when_full(turn)
             return await model_call.ask(turn)
         case JudgeCalls(wanted):
+            message = MessageCalls(tuple(wanted))
             for call in wanted:
-                calls[call.call_id] = await tool_calls.prepare(turn, call)
+                calls[call.call_id] = await tool_calls.prepare(turn, call, message)
             return None
         case RunCall(call):
             result = await tool_calls.run(turn, calls[call.call_id])

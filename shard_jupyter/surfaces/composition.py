@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shard_jupyter.capabilities import cassettes, local_models, model_providers
+from shard_jupyter.capabilities import cassettes, local_models, model_providers, sandbox
 from shard_jupyter.contracts.extension_api import ExtensionIdentity, Setup
 from shard_jupyter.core import builtins, processes
 from shard_jupyter.core.extensions.host import ExtensionHost
@@ -17,6 +17,7 @@ BUNDLED: tuple[tuple[str, Setup], ...] = (
         local_models.register_with(processes.start_peer, model_providers.CHAT_FACTORY),
     ),
     ("cassettes", cassettes.register),
+    ("sandbox", sandbox.register),
 )
 
 

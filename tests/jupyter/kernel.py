@@ -292,6 +292,8 @@ def kernel_environ(folder: Path, extra: Mapping[str, str] | None = None) -> dict
         "JUPYTER_RUNTIME_DIR": str(folder / "runtime"),
         "XDG_CONFIG_HOME": str(folder / "config"),
         "SHARD_HOME": str(folder / "state"),
+        # Tests whose subject it is switch it on; others write outside of their workspace.
+        "SHARD_SANDBOX": "off",
         "PYTHONPATH": os.pathsep.join(part for part in path if part),
         "PYTHONHASHSEED": os.environ.get("PYTHONHASHSEED", "random"),
         **(extra or {}),

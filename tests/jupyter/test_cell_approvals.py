@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Iterator
@@ -29,7 +30,8 @@ def say_yes(prompt: str, password: bool, word: str = "y") -> str:
 
 
 def say_always(prompt: str, password: bool) -> str:
-    return say_yes(prompt, password, "a")
+    """Two answers: that it is for more than this call, and for how long."""
+    return say_yes(prompt, password, "t" if prompt.startswith("Always allow") else "a")
 
 
 def exists(kernel: Kernel, name: str) -> bool:
@@ -99,19 +101,82 @@ def test_always_is_for_the_calls_that_the_rule_covers(kernel: Kernel) -> None:
         on_stdin=say_always,
     )
     assert run.status == "ok", run.error
-    assert len(run.asked) == 1
-    assert "always" in final_bundle(run)["text/plain"]
+    first, second = run.asked
+    assert first == "bash: y, s, a, e, n, ?> "
+    assert second.startswith("Always allow\n  touch always\n")
+    assert "Allowed by you, always" in final_bundle(run)["text/plain"]
 
 
-def test_several_questions_come_one_after_another(kernel: Kernel) -> None:
+@pytest.mark.proves("A06")
+@pytest.mark.parametrize("how", ["its id", "all"])
+def test_what_is_allowed_for_the_session_is_listed_and_taken_back(kernel: Kernel, how: str) -> None:
+    """In the notebook whose agent has it: it stands in no file that a command line could read."""
+
+    def asked(name: str, line: str = "%%shard") -> int:
+        cell = f"{line}\nGo. @@shell touch {name}"
+        run = kernel.execute(cell, allow_stdin=True, metadata=NOTEBOOK, on_stdin=say_for_session)
+        assert run.status == "ok", run.error
+        return len(run.asked)
+
+    def say_for_session(prompt: str, password: bool) -> str:
+        return say_yes(prompt, password, "s")
+
+    name = f"kept-{len(how)}"
+    assert (asked(name, shard("").strip()), asked(name)) == (1, 0)
+    found = kernel.execute("g = %shard grants\ng").outputs[0]["content"]["data"]["text/plain"]
+    assert f"allow bash touch {name}" in found
+    assert "until it is closed" in found
+    told = kernel.execute(f"[(r.id, r.scope) for r in g.grants if {name!r} in r.words]")
+    [(grant_id, scope)] = ast.literal_eval(told.result)
+    assert scope == "session"
+    which = "all" if how == "all" else grant_id
+    gone = kernel.execute(f"%shard grants revoke {which}").outputs[0]["content"]["data"]
+    assert f"Revoked: allow bash touch {name}" in gone["text/plain"]
+    assert asked(name) == 1
+
+
+@pytest.mark.proves("T81")
+@pytest.mark.parametrize(("how", "count"), [("@@par 3", 1), ("@@times 3", 3)])
+def test_equal_questions_of_a_message_are_one_and_others_come_one_by_one(
+    kernel: Kernel, how: str, count: int
+) -> None:
     run = kernel.execute(
-        shard("Go. @@shell touch several @@par 3"),
+        shard(f"Go. @@shell touch several {how}"),
         allow_stdin=True,
         metadata=NOTEBOOK,
         on_stdin=say_yes,
     )
     assert run.status == "ok", run.error
-    assert len(run.asked) == 3
+    assert len(run.asked) == count
+
+
+@pytest.mark.proves("A08", "T74")
+def test_the_facts_of_a_call_are_shown_and_an_edit_is_asked_again(kernel: Kernel) -> None:
+    answers = ["?", "e", "touch   'edited-by-hand'", "y"]
+    shown: list[str] = []
+    cell = kernel.start_cell(
+        shard("Go. @@shell touch as-it-was > /dev/null"), allow_stdin=True, metadata=NOTEBOOK
+    )
+
+    def on_screen() -> str:
+        seen = displays(cell)
+        return str(seen[-1]["data"]["text/html"]) if seen else ""
+
+    def answer(prompt: str, password: bool) -> str:
+        told = "Edited by you." if answers == ["y"] else "asks:"
+        kernel.wait_until(cell, lambda _: told in on_screen(), timeout=10)
+        shown.append(on_screen() + prompt)
+        return answers.pop(0)
+
+    run = kernel.finish(cell, on_stdin=answer)
+    assert run.status == "ok", run.error
+    assert "<strong>Undo</strong>: Yes: what it makes is new" in shown[0]
+    assert "Why asked" in shown[1]
+    assert "Edited by you." in shown[3]
+    assert "touch edited-by-hand" in shown[3]
+    assert exists(kernel, "edited-by-hand")
+    assert not exists(kernel, "as-it-was")
+    assert "Allowed by you, edited" in final_bundle(run)["text/plain"]
 
 
 @pytest.mark.parametrize("metadata", [NOTEBOOK, {}], ids=["notebook", "console"])

@@ -54,6 +54,22 @@ def test_text_streams_and_a_question_is_answered_at_the_terminal(
     assert (tmp_path / "work" / "made-in-terminal").exists()
 
 
+@pytest.mark.proves("A08", "T74")
+def test_a_command_is_edited_asked_again_and_then_runs(terminal: Terminal, tmp_path: Path) -> None:
+    terminal.type(cell("Go. @@shell touch first"))
+    terminal.see(b"allow it once")
+    terminal.see(b"> ")
+    terminal.type(b"e\n")
+    terminal.see(b"\n$ ")
+    terminal.type(b"touch   'second'\n")
+    terminal.see(b"Edited by you. Allow this command?")
+    terminal.see("│ touch second".encode())
+    terminal.see(b"\n> ", times=2)
+    terminal.type(b"y\n")
+    terminal.see(b"In [3]")
+    assert [path.name for path in (tmp_path / "work").iterdir()] == ["second"]
+
+
 @pytest.mark.proves("J3.3")
 def test_ctrl_c_stops_the_turn_and_the_prompt_is_back(terminal: Terminal) -> None:
     terminal.type(cell("Go. @@quirk hang @@text 100"))

@@ -63,7 +63,7 @@ def test_yes_runs_the_quickstart_to_its_end_and_says_what_was_done(
     assert f"Done: {count} of {count} cells in " in ended.out
     assert "5 tool calls, 1 file changed: notes.md." in ended.out
     assert f" lab {scratch}/01_quickstart.ipynb" in ended.out
-    assert "bash: y, n> y  (--yes)\n" in ended.out
+    assert "bash: y, e, n, ?> y  (--yes)\n" in ended.out
     assert f"  │ +{NOTE}" in ended.out
     assert "2026-02-17,Basel," in ended.out
     assert "\x1b" not in ended.out
@@ -79,14 +79,13 @@ def test_a_person_is_asked_in_the_terminal(newcomer: Person, server: ScriptedSer
     command = [*SHARD, "demo", *MODEL]
     terminal = Terminal(command, cwd=newcomer.project, env=newcomer.environ)
     try:
-        terminal.see(b"bash: y, n> ")
-        assert "you, before each command and change" in terminal.seen.decode()
+        terminal.see(b"bash: y, e, n, ?> ")
+        assert "  │ python3 check_report.py\r\n" in terminal.seen.decode()
+        assert "you, before commands and changes" in terminal.seen.decode()
         terminal.type(b"n not now\n")
-        terminal.see(b"wc -l sales.csv?")
-        terminal.see(b"n> ", times=2)
-        terminal.type(b"y\n")
-        terminal.see(b"write: ")
-        terminal.see(b"n> ", times=3)
+        # It only reads, so that no model but a small one is asked for it.
+        terminal.see(b"Run  wc -l sales.csv")
+        terminal.see(b"write: y, s, a, n, ?> ")
         terminal.type(b"y\n")
         assert terminal.end() == 0
     finally:

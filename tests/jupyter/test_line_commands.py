@@ -29,8 +29,8 @@ pytestmark = [pytest.mark.proves("D02"), pytest.mark.timeout(120)]
 
 FORMS = {"text/plain", "text/markdown", "text/html"}
 COMMANDS = (
-    "status", "models", "mode", "model", "history", "history --sessions", "doctor", "help",
-    *(f"help {name}" for name in ("status", "models", "mode", "model", "history", "doctor")),
+    "status", "models", "mode", "model", "history", "history --sessions", "grants", "doctor", "help",
+    *(f"help {name}" for name in ("status", "models", "mode", "model", "history", "grants", "doctor")),
 )  # fmt: skip
 MAIN = "--agent agent"
 ENGINE = (

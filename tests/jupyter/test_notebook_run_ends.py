@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.proves("D12"), pytest.mark.timeout(120)]
 GONE_SECONDS = 15.0
 MARK = "import pathlib, time\npathlib.Path('started').touch()"
 SLEEP = f"{MARK}\ntime.sleep(600)"
-ASKED = b"bash: y, a, n> "
+ASKED = b"bash: y, s, a, e, n, ?> "
 NAME = "print(input('na' + 'me? '))"
 STUBBORN = f"{MARK}\nwhile True:\n    try: time.sleep(600)\n    except KeyboardInterrupt: print('no', flush=True)"
 
@@ -171,7 +171,7 @@ def test_a_runner_that_is_killed_leaves_no_kernel_and_no_agent(cell: str, scratc
 def test_a_person_answers_in_the_terminal_and_a_denial_is_told_to_the_agent(
     scratch: Scratch,
 ) -> None:
-    allowed = shard("@@shell echo allowed-it", model=None)
+    allowed = shard("@@shell touch allowed", model=None)
     denied = shard("@@shell touch denied", model=None)
     runner = Runner(scratch, LOAD, NAME, allowed, denied, "print('end')")
     terminal = Terminal(runner.command("person"), cwd=scratch.work, env=scratch.environ)
@@ -179,10 +179,10 @@ def test_a_person_answers_in_the_terminal_and_a_denial_is_told_to_the_agent(
         terminal.see(b"name? ")
         terminal.type(b"Ada\n")
         terminal.see(ASKED)
-        assert "bash asks: Allow echo allowed-it?" in terminal.seen.decode()
+        assert "bash asks: Allow this command?\r\n  │ touch allowed\r\n" in terminal.seen.decode()
         assert "n  deny it; words after the n are told to the model" in terminal.seen.decode()
         terminal.type(b"maybe\n")
-        terminal.see(b"That is no answer. y, a, n")
+        terminal.see(b"That is no answer. y, s, a, e, n, ?")
         terminal.type(b"y\n")
         terminal.see(ASKED, times=2)
         terminal.type(b"n not today\n")
@@ -192,6 +192,7 @@ def test_a_person_answers_in_the_terminal_and_a_denial_is_told_to_the_agent(
     shown = terminal.seen.decode()
     assert "Allowed by you, once" in shown
     assert "not today" in shown
+    assert (scratch.work / "allowed").exists()
     assert not (scratch.work / "denied").exists()
     assert runner.cells[1].outputs[0].text == "Ada\n"
     assert scratch.left() == []
@@ -242,6 +243,6 @@ def test_yes_allows_and_says_so_and_other_questions_get_an_empty_line(scratch: S
     runner.start("yes")
     told = runner.told()
     assert "name?   (yes)\n" in told
-    assert "bash: y, a, n> y  (yes)\n" in told
+    assert "bash: y, s, a, e, n, ?> y  (yes)\n" in told
     assert (scratch.work / "yes").exists()
     assert runner.cells[3].outputs[0].data["text/plain"] == "''"

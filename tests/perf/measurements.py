@@ -15,6 +15,8 @@ from shard_jupyter.types.events import AgentEvent
 from tests.fakes.model_server import MockModel
 from tests.perf.bench_local_models import measure_local_models
 from tests.perf.bench_magics import measure_magics
+from tests.perf.bench_permission_gate import measure_permission_gate
+from tests.perf.bench_sandbox import measure_sandbox
 from tests.perf.report import Row, Stopwatch, median_pair
 
 CALL = "go @@shell true @@"
@@ -159,4 +161,6 @@ ALL = (
     measure_run,
     measure_magics,
     measure_local_models,
+    measure_sandbox,
+    measure_permission_gate,
 )

@@ -9,10 +9,12 @@ import time
 from pathlib import Path
 
 import anyio
+import anyio.to_thread
 import pytest
 
 from shard_jupyter.core.tools.search import line_search
 from shard_jupyter.errors import ToolFailed, ToolInputError
+from tests.hostile_repository import put_into_index
 from tests.tool_rig import ToolRig, make_rig, text_of
 
 pytestmark = pytest.mark.proves("A05")
@@ -183,6 +185,21 @@ async def test_links_and_pipes_are_not_followed(rig, tmp_path):
     os.mkfifo(rig.cwd / "pipe")
     rig.write("a", "needle\n")
     assert text_of(await rig.call("grep", pattern="needle")) == "a:1:needle"
+
+
+@pytest.mark.proves("A05", "T43", "T45")
+async def test_tracked_names_that_lead_outside_are_not_followed(rig, tmp_path):
+    rig.write("folder/x", "needle inside\n")
+    rig.write("a", "needle\n")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "x").write_text("needle outside\n", encoding="utf-8")
+    await git(rig, "git init -q . && git add .")
+    for name in ("../outside/x", f"{tmp_path}/outside/x"):
+        await anyio.to_thread.run_sync(put_into_index, rig.cwd, name)
+    shutil.rmtree(rig.cwd / "folder")
+    (rig.cwd / "folder").symlink_to(tmp_path / "outside")
+    assert text_of(await rig.call("grep", pattern="needle")) == "a:1:needle"
+    assert text_of(await rig.call("find", pattern="*")) == "a"
 
 
 async def test_files_that_hold_keys_are_left_out_and_named(rig):

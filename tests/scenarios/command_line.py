@@ -55,6 +55,7 @@ class Person:
             "PATH": os.environ["PATH"],
             "HOME": str(root),
             "SHARD_HOME": str(self.state),
+            "SHARD_SANDBOX": "off",
             "LANG": "C.UTF-8",
             "PYTHONPATH": str(ROOT),
             "PYTHONWARNINGS": "error",
@@ -79,9 +80,9 @@ class Person:
         return subprocess.Popen([*SHARD, *arguments], env=self.environ, **{**given, **options})
 
     @contextmanager
-    def started(self, *arguments: str | bytes) -> Iterator[subprocess.Popen[bytes]]:
+    def started(self, *arguments: str | bytes, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
         """As `start`; whatever happens it is gone at the end."""
-        with self.start(*arguments) as child:
+        with self.start(*arguments, **options) as child:
             try:
                 yield child
             finally:

@@ -47,7 +47,9 @@ def test_3_whatever_the_model_says_after_a_denial(person: Person) -> None:
     assert ended.code == 3
     assert not (person.project / "MARK").exists()
     assert CLOSING in ended.out
-    assert "Denied: bash: Nobody could be asked, and no rule allows it." in ended.err
+    assert (
+        "Denied: bash: Nobody could be asked, and no rule allows it, and touch writes" in ended.err
+    )
 
 
 def test_4_when_the_budget_is_used_up(person: Person) -> None:
@@ -118,7 +120,7 @@ def test_json_is_one_event_of_the_protocol_a_line_and_nothing_else(person: Perso
 
 
 def test_json_says_at_its_end_what_the_exit_code_says(person: Person) -> None:
-    ended = person.shard("run", "--json", "--model", MODELS[0], "go @@shell true @@")
+    ended = person.shard("run", "--json", "--model", MODELS[0], "go @@shell touch MARK @@")
     end = next(event for event in read_events(ended.out) if isinstance(event, TurnEnd))
     assert (ended.code, [denial.tool for denial in end.denials]) == (3, ["bash"])
 

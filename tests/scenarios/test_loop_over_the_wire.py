@@ -36,6 +36,7 @@ AGAIN = "again @@shell echo y>>AGAIN @@text 40 @@"
 def open_agent(mock_model: MockModel, tmp_path: Path, model: str) -> OpenAgent:
     environ = {
         "HOME": str(tmp_path / "home"),
+        "SHARD_SANDBOX": "off",
         "OPENAI_BASE_URL": f"{mock_model.url}/v1",
         "ANTHROPIC_BASE_URL": mock_model.url,
     }

@@ -33,7 +33,7 @@ def make_script() -> list[Step]:
             call("edit", path="a.py", old="y = 2", new="y = 3"),
             call("write", path="new.txt", content="one\ntwo\n"),
         ),
-        call("bash", command="echo ok; ls nope"),
+        call("bash", command="touch t; echo ok; ls nope"),
         call("nosuch", x="1"),
         say("All **done**."),
     ]
@@ -72,7 +72,7 @@ Listed 1 folder, looked for files once, searched once, read 1 file, edited 1 fil
   ✓ Read  a.py  2 lines
   ✓ Edit  a.py  +1 -1
   ✓ Write  new.txt  +2 -0
-  ✗ Run  echo ok; ls nope  exit 2
+  ✗ Run  touch t; echo ok; ls nope  exit 2
   ✗ nosuch  1  There is no tool 'nosuch'. Tools: read, write, edit, bash, grep, find, ls.
 
 All **done**.
@@ -100,7 +100,7 @@ What the steps showed
   Read  a.py
       x = 1
       y = 2
-  Run  echo ok; ls nope
+  Run  touch t; echo ok; ls nope
       ok
       ls: cannot access 'nope': No such file or directory
 """)
@@ -114,7 +114,7 @@ async def test_what_nobody_could_allow_is_told_with_its_rule(tmp_path: Path) -> 
 3 steps denied
   ⊘ Edit  a.py  denied
   ⊘ Write  new.txt  denied
-  ⊘ Run  echo ok; ls nope  denied
+  ⊘ Run  touch t; echo ok; ls nope  denied
 
 No.
 
@@ -124,9 +124,9 @@ No.
 ⊘ Denied: Write  new.txt
   Nobody could be asked, and no rule allows it.
   This rule would allow it: {"effect": "allow", "tool": "write", "path": "new.txt"}
-⊘ Denied: Run  echo ok; ls nope
-  Nobody could be asked, and no rule allows it.
-  This rule would allow it: {"effect": "allow", "tool": "bash"}
+⊘ Denied: Run  touch t; echo ok; ls nope
+  Nobody could be asked, and no rule allows it, and touch writes files.
+  This rule would allow it: {"effect": "allow", "tool": "bash", "command": {"program": "touch", "args": ["t"]}}
 """)
 
 
@@ -138,7 +138,7 @@ async def test_what_a_person_answered_stands_in_the_row(tmp_path: Path) -> None:
 Edited 1 file, wrote 1 file, 1 step denied · 3 steps
   ✓ Edit  a.py  +1 -1 · Allowed by you, once
   ✓ Write  new.txt  +2 -0 · Allowed by you, once
-  ⊘ Run  echo ok; ls nope  Denied by you · “use uv”
+  ⊘ Run  touch t; echo ok; ls nope  Denied by you · “use uv”
 
 Half.
 

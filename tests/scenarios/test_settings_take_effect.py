@@ -13,7 +13,9 @@ from shard_jupyter.errors import ShardError, UsageError, join_sentences
 from shard_jupyter.testing.scripted_provider import ScriptedProvider, call, say
 
 pytestmark = pytest.mark.proves("A19", "B11")
-ALLOW_TRUE = [{"effect": "allow", "tool": "bash", "command": {"program": "true", "args": []}}]
+ALLOW_TOUCH = [
+    {"effect": "allow", "tool": "bash", "command": {"program": "touch", "args": ["made"]}}
+]
 
 
 async def test_a_command_gets_the_configured_time(tmp_path: Path) -> None:
@@ -31,8 +33,8 @@ async def test_the_headless_policy_decides_where_nothing_else_is_said(
     policy: str, denied: int, tmp_path: Path
 ) -> None:
     """`deny` lets no allow rule count."""
-    provider = ScriptedProvider([call("bash", command="true"), say("ok")])
-    overrides = {"headless_policy": policy, "permissions.rules": ALLOW_TRUE}
+    provider = ScriptedProvider([call("bash", command="touch made"), say("ok")])
+    overrides = {"headless_policy": policy, "permissions.rules": ALLOW_TOUCH}
     with anyio.fail_after(10):
         async with Shard(cwd=tmp_path, provider=provider, overrides=overrides) as agent:
             result = await agent.prompt("go", check=False)

@@ -32,11 +32,11 @@ SCRIPT = (
     + calls(
         call("read", path="a.txt"),
         call("read", path="~/unusable"),
-        call("bash", command="echo one; echo two"),
+        call("bash", command="echo one; touch two"),
         UNREADABLE,
         call("write", path="new.txt", content="x\n"),
-        call("bash", command="echo same"),
-        call("bash", command="echo same"),
+        call("write", path="same.txt", content="1\n"),
+        call("write", path="same.txt", content="2\n"),
         call("nothing", a=1),
         call("write", path="denied.txt", content="x\n"),
     ),
@@ -48,7 +48,7 @@ SCRIPT = (
 def answer_for_person(rig: AgentRig) -> Callable[[AgentEvent], None]:
     """Answer each question a moment later, as a person in another task would.
 
-    The same command is asked for twice; the first question gets the answer for both.
+    The same file is asked for twice; the first question gets the answer for both.
     """
     same: list[PermissionRequest] = []
 
@@ -58,7 +58,7 @@ def answer_for_person(rig: AgentRig) -> Callable[[AgentEvent], None]:
         wanted = event.arguments.get("command") or event.arguments.get("path")
         decision: Any = "deny" if wanted == "denied.txt" else "allow"
         rule, question = None, event
-        if wanted == "echo same":
+        if wanted == "same.txt":
             same.append(event)
             if len(same) < 2:
                 return
@@ -150,9 +150,9 @@ async def test_the_whole_turn_is_in_order_when_nobody_stops_it(tmp_path: Path) -
     assert statuses == ["ok", "error", "ok", "error", "ok", "ok", "ok", "error", "denied", "ok"]
     assert (rig.cwd / "new.txt").exists()
     assert not (rig.cwd / "denied.txt").exists()
-    # The second `echo same` was granted by the answer to the first.
-    commands = [event.arguments.get("command") for event in rig.seen("permission_request")]
-    assert commands.count("echo same") == 2
+    # The second change of it was granted by the answer to the first.
+    paths = [event.arguments.get("path") for event in rig.seen("permission_request")]
+    assert paths.count("same.txt") == 2
     assert "gate" in {event.by for event in rig.seen("permission_resolved")}
 
 

@@ -255,7 +255,7 @@ async def test_all_asks_of_a_message_are_open_before_the_first_is_answered(tmp_p
         return ApprovalAnswer(decision="allow")
 
     provider = ScriptedProvider(
-        [calls(call("bash", command="echo a"), call("bash", command="echo b")), say("ok")]
+        [calls(call("bash", command="touch a"), call("bash", command="touch b")), say("ok")]
     )
     with anyio.fail_after(10):
         async with Shard(cwd=tmp_path, provider=provider, on_approval=wait_for_both) as agent:
@@ -269,15 +269,15 @@ async def test_allow_always_covers_the_same_call_again_and_is_kept(tmp_path: Pat
     async def always(request) -> ApprovalAnswer:
         asked.append(request)
         rule = request.offered_rules[0]
-        return ApprovalAnswer(decision="allow_always", rule=rule)
+        return ApprovalAnswer(decision="allow_always", rule=rule, keep="agent")
 
-    echo = call("bash", command="echo hi")
-    provider = ScriptedProvider([echo, echo, say("ok")])
+    touch = call("bash", command="touch hi")
+    provider = ScriptedProvider([touch, touch, say("ok")])
     with anyio.fail_after(10):
         async with Shard(cwd=tmp_path, provider=provider, on_approval=always) as agent:
             await agent.prompt("go")
             session_id = agent.session_id
-        again = ScriptedProvider([echo, say("ok")])
+        again = ScriptedProvider([touch, say("ok")])
         async with Shard(
             cwd=tmp_path, provider=again, on_approval=always, session=session_id
         ) as agent:
@@ -286,7 +286,7 @@ async def test_allow_always_covers_the_same_call_again_and_is_kept(tmp_path: Pat
 
 
 async def test_an_ask_that_nobody_answers_is_a_denial(tmp_path: Path) -> None:
-    provider = ScriptedProvider([call("bash", command="echo hi"), say("ok")])
+    provider = ScriptedProvider([call("bash", command="touch hi"), say("ok")])
     with anyio.fail_after(10):
         async with Shard(
             cwd=tmp_path,
@@ -308,7 +308,7 @@ async def test_an_interrupt_takes_back_every_open_question(tmp_path: Path) -> No
             resolved.append((event.request_id, event.decision.kind))
 
     provider = ScriptedProvider(
-        [calls(call("bash", command="echo a"), call("bash", command="echo b"))]
+        [calls(call("bash", command="touch a"), call("bash", command="touch b"))]
     )
     with anyio.fail_after(10):
         async with Shard(cwd=tmp_path, provider=provider, ask="inline") as agent:

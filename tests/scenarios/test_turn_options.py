@@ -19,8 +19,8 @@ from shard_jupyter.types.events import AgentEvent, PermissionRequest
 from shard_jupyter.types.usage import TokenUsage
 
 pytestmark = pytest.mark.proves("B11", "A06", "E04")
-ALLOW_TRUE = {"permissions.rules": [{"effect": "allow", "tool": "bash"}]}
-TRUE = call("bash", command="true")
+ALLOW_TOUCH = {"permissions.rules": [{"effect": "allow", "tool": "bash"}]}
+TOUCH = call("bash", command="touch made")
 COUNTED = TokenUsage(input_tokens=60, output_tokens=40)
 PRICES = {f"prices.scripted:test.{part}_usd_per_million": 1e4 for part in ("input", "output")}
 
@@ -32,11 +32,11 @@ def log_of(session: str) -> list[dict[str, Any]]:
 
 async def test_who_decides_is_asked_for_turn_by_turn(tmp_path: Path) -> None:
     """Allow rules count in each turn as its own `ask` says, whatever the agent was made with."""
-    steps = [step for _ in range(5) for step in (TRUE, say("ok"))]
+    steps = [step for _ in range(5) for step in (TOUCH, say("ok"))]
     denied = []
     with anyio.fail_after(20):
         async with Shard(
-            cwd=tmp_path, provider=ScriptedProvider(steps), ask="deny", overrides=ALLOW_TRUE
+            cwd=tmp_path, provider=ScriptedProvider(steps), ask="deny", overrides=ALLOW_TOUCH
         ) as agent:
             for ask in (None, "rules", "deny", "yes", None):
                 result = await agent.prompt("go", ask=ask, check=False)  # type: ignore[arg-type]
@@ -68,7 +68,7 @@ async def test_a_callback_is_not_called_in_a_turn_where_others_decide(tmp_path: 
         asked.append(request.turn_id or "")
         return ApprovalAnswer(decision="allow")
 
-    provider = ScriptedProvider([step for _ in range(3) for step in (TRUE, say("ok"))])
+    provider = ScriptedProvider([step for _ in range(3) for step in (TOUCH, say("ok"))])
     with anyio.fail_after(20):
         async with Shard(cwd=tmp_path, provider=provider, on_approval=approve) as agent:
             await agent.prompt("go", turn_id="turn-1")
@@ -84,7 +84,7 @@ async def test_after_a_turn_that_broke_off_the_agent_is_as_before(
 ) -> None:
     cassette = tmp_path / "run.jsonl"
     broken = fail("bad_request") if ending == "failed" else hang()
-    provider = ScriptedProvider([broken, TRUE, say("ok")])
+    provider = ScriptedProvider([broken, TOUCH, say("ok")])
     options: dict[str, Any] = {"ask": "yes", "budget": "1", "record": cassette, "check": False}
     with anyio.fail_after(20):
         async with Shard(cwd=tmp_path, provider=provider) as agent:
@@ -243,7 +243,7 @@ async def test_a_turn_can_be_recorded_besides_the_whole_life_and_not_twice_to_on
 
 def test_a_plain_script_has_the_same_options(tmp_path: Path) -> None:
     cassette = tmp_path / "run.jsonl"
-    with SyncShard(cwd=tmp_path, provider=ScriptedProvider([TRUE, say("ok")])) as agent:
+    with SyncShard(cwd=tmp_path, provider=ScriptedProvider([TOUCH, say("ok")])) as agent:
         assert agent.prompt("go", ask="yes", record=cassette, timeout_seconds=30).text == "ok"
         agent.switch_model(f"replay:{cassette}")
         with pytest.raises(UsageError, match="is the one that is played"):

@@ -8,6 +8,7 @@ and cost six times as much for each delta. Retries are ours alone (`max_retries=
 from __future__ import annotations
 
 import json
+import platform
 from collections.abc import AsyncGenerator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -44,6 +45,7 @@ class SdkWire:
         # Inside: the SDKs cost half a second and 90 MB, and only agent processes may pay that.
         import httpx2  # noqa: PLC0415 - see above
 
+        _start_no_uname()
         key = (settings.api_key or "").strip()
         self._secret = key
         self._silence = settings.timeout_seconds
@@ -175,6 +177,14 @@ async def drain(events: AsyncGenerator[WireEvent | ProviderFailure, None]) -> No
     with anyio.move_on_after(DRAIN_SECONDS):
         async for _ in events:
             pass
+
+
+def _start_no_uname() -> None:
+    """Tell `platform` the processor: else it starts `uname -p`, found on the PATH, with our keys.
+
+    The SDKs ask for it to write a header.
+    """
+    vars(platform.uname()).setdefault("processor", platform.machine())
 
 
 def _make_client(package: Package, **options: Any) -> tuple[Any, Any]:  # noqa: ANN401

@@ -17,7 +17,7 @@ from shard_jupyter.core.config.known_keys import split_key
 from shard_jupyter.core.config.layers import KeyPath, Layer, merge_layers
 from shard_jupyter.core.config.load_settings import check_layer, nest
 from shard_jupyter.errors import ConfigError
-from shard_jupyter.store.atomic_file import write_atomic
+from shard_jupyter.store.atomic_file import PRIVATE_FILE, write_atomic
 
 _LOCK_SECONDS = 10.0
 
@@ -94,7 +94,8 @@ def _read_value(path: KeyPath, text: str) -> object:
 def _change(file: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with FileLock(file.with_name(f".{file.name}.lock"), timeout=_LOCK_SECONDS):
+        lock = file.with_name(f".{file.name}.lock")
+        with FileLock(lock, timeout=_LOCK_SECONDS, mode=PRIVATE_FILE):
             old = read_json_object(file) or {}
             check_layer(Layer(str(file), old), "user")
             text = json.dumps(change(old), indent=2, ensure_ascii=False) + "\n"

@@ -61,6 +61,10 @@ def _row(key: KnownKey) -> str:
 
 def _variables() -> Iterable[tuple[str, str]]:
     yield "SHARD_HOME", "Folder for state; must be absolute. `~/.shard` when not set."
+    yield (
+        "SHARD_POLICY",
+        "Absolute folder with rule files of an admin, besides those in `/etc/shard/rules`.",
+    )
     yield "XDG_CONFIG_HOME", "Folder in which the folder `shard` with the two files lies."
     yield (
         "SHARD_LLAMA_SERVER",

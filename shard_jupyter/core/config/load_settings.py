@@ -8,11 +8,11 @@ fault is told with the place where it stands. Nothing unknown is ignored.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails, PydanticSerializationError, to_json
@@ -33,9 +33,12 @@ from shard_jupyter.core.config.layers import KeyPath, Layer, merge_layers
 from shard_jupyter.core.config.settings import Settings
 from shard_jupyter.errors import ConfigError
 from shard_jupyter.types.decisions import RuleSource
+from shard_jupyter.types.redaction.secret_shapes import looks_secret
 
 RULES: KeyPath = ("permissions", "rules")
 BUILT_IN = "built-in default"
+_SANDBOX = "sandbox"
+_STRENGTH = ("off", "auto", "required")
 OPTION = "option of this run"
 
 
@@ -76,14 +79,35 @@ def load_settings(
     layers = [_default_layer()]
     layers += _file_layers(paths.user_file, "user")
     layers += _file_layers(paths.machine_file, "user")
+    told: list[LoadDiagnostic] = []
     if project_file and trust_project:
-        layers += _file_layers(project_file, "project")
+        ours = _file_layers(project_file, "project")
+        layers += _keep_sandbox(ours, _sandbox_of(layers), told)
     layers += read_environment(environ)
     layers += _option_layers(options or {})
     merged = merge_layers(layers, appended=(RULES,))
     settings = parse_settings(merged.values, BUILT_IN)
-    notices = [*_untrusted_notices(project_file, trust_project), *_name_notices(settings, environ)]
+    told += _untrusted_notices(project_file, trust_project)
+    notices = [*told, *_name_notices(settings, environ)]
     return LoadedSettings(settings, merged.sources, tuple(notices), paths, project_file)
+
+
+def _sandbox_of(layers: Sequence[Layer]) -> str:
+    return str(
+        next(layer.values[_SANDBOX] for layer in reversed(layers) if _SANDBOX in layer.values)
+    )
+
+
+def _keep_sandbox(layers: Sequence[Layer], own: str, told: list[LoadDiagnostic]) -> Iterator[Layer]:
+    """A project may ask for more of a sandbox than the person has set, never for less."""
+    for layer in layers:
+        given = layer.values.get(_SANDBOX)
+        if given is None or _STRENGTH.index(str(given)) >= _STRENGTH.index(own):
+            yield layer
+            continue
+        message = f"sandbox: {given} does not count: yours is {own}. A project cannot take it away."
+        told.append(LoadDiagnostic(path=layer.label, message=message))
+        yield Layer(layer.label, {k: v for k, v in layer.values.items() if k != _SANDBOX})
 
 
 def parse_settings(values: Mapping[str, Any], label: str) -> Settings:
@@ -139,7 +163,7 @@ def check_layer(layer: Layer, source: RuleSource) -> Layer:
     """
     settings = parse_settings(layer.values, layer.label)
     for prefix, section in settings.providers.items():
-        if section.base_url and "@" in urlsplit(section.base_url).netloc:
+        if section.base_url and _holds_secret(section.base_url):
             raise ConfigError(
                 f"{layer.label}: providers.{prefix}.base_url: holds a user name or password.",
                 next_step=f"Take it out. {key_advice(prefix)}",
@@ -152,6 +176,11 @@ def check_layer(layer: Layer, source: RuleSource) -> Layer:
     ]
     permissions = {**layer.values["permissions"], "rules": rules}
     return Layer(layer.label, {**layer.values, "permissions": permissions})
+
+
+def _holds_secret(address: str) -> bool:
+    parts = urlsplit(address)
+    return "@" in parts.netloc or any(looks_secret(name) for name, _ in parse_qsl(parts.query))
 
 
 def read_environment(environ: Mapping[str, str]) -> Iterator[Layer]:
@@ -209,7 +238,7 @@ def _name_notices(settings: Settings, environ: Mapping[str, str]) -> Iterator[Lo
         if not provider_prefix(model_id):
             near = f"openai:{model_id}"
             yield _misspelt(f"prices.{model_id}", "a model id starts with its provider", near)
-    variables = [variable for variable, _ in _environment_keys()] + ["SHARD_HOME"]
+    variables = [variable for variable, _ in _environment_keys()] + ["SHARD_HOME", "SHARD_POLICY"]
     for name in sorted(environ):
         if name.startswith("SHARD_") and name not in variables and (near := _near(name, variables)):
             yield _misspelt(name, "this environment variable is not read", near)

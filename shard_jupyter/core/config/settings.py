@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from shard_jupyter.contracts.process_runner import SandboxSetting
 from shard_jupyter.contracts.provider import ProviderSettings
 from shard_jupyter.core.config.known_providers import LOCAL, find_provider, provider_prefix
 from shard_jupyter.core.limits.pricing import FREE, Price
@@ -129,6 +130,12 @@ class Settings(Section):
         default="on", json_schema_extra={"environment": "SHARD_NETWORK"}
     )
     """`local`: only models on this machine may be asked."""
+    sandbox: SandboxSetting = Field(
+        default="auto", json_schema_extra={"environment": "SHARD_SANDBOX"}
+    )
+    """Whether shell commands are locked in by the system: no network, no keys, no writing outside
+    the workspace. `auto`: by bubblewrap or Landlock, whichever works here; what is missing is said.
+    `required`: no command runs without. `off`: never."""
     durability: Literal["full", "normal"] = "full"
     """`full`: on disk before it is acted on. `normal`: handed to the system, faster, may lose the
     last moments in a power cut."""

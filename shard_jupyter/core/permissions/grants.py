@@ -3,51 +3,124 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from fnmatch import fnmatchcase
+from pathlib import Path
 
-from shard_jupyter.core.permissions.known_programs import NEVER_GRANTED
+from shard_jupyter.core.permissions.grantable import why_not_grantable
+from shard_jupyter.core.permissions.rule_files.agent_grants import AgentGrants
+from shard_jupyter.core.permissions.rule_files.granted_rules import keep_rule
 from shard_jupyter.core.permissions.rules import Subject, describe_rule, matches
-from shard_jupyter.core.permissions.shell_words import read_plain_words
-from shard_jupyter.types.decisions import CommandPattern, Grant, Rule
+from shard_jupyter.errors import ConfigError, StorageError
+from shard_jupyter.types.decisions import Grant, KeepScope, Rule
 from shard_jupyter.types.ids import new_id
 
 
 class GrantTable:
-    """The grants of one agent, newest last. Whoever changes it writes it to the session log.
+    """What one person allowed one agent for more than one call.
+
+    Whoever gives a grant writes it to the session log, and then has `save` called in a thread: up
+    to then a grant that is to stay counts from memory, afterwards from its file alone, so that
+    taking it back there counts at once.
 
     Attributes:
         left_out: stored grants that do not count here, and why, in words.
     """
 
-    def __init__(self, stored: Iterable[Grant] = (), *, workspace: str = "") -> None:
-        """Take up what a log holds. A grant counts in the folder for which it was given."""
+    def __init__(
+        self,
+        stored: Iterable[Grant] = (),
+        *,
+        workspace: str = "",
+        of_agent: AgentGrants | None = None,
+        granted: Path | None = None,
+    ) -> None:
+        """Take up what is stored. A grant counts in the folder for which it was given.
+
+        Args:
+            stored: what counts until this agent is closed.
+            workspace: where it works.
+            of_agent: what counts for it again when it is reopened; None: it cannot be kept.
+            granted: the file for rules that count elsewhere too; None: they cannot be kept.
+        """
         self._workspace = workspace
-        self._grants: list[Grant] = []
-        left_out = []
-        for grant in stored:
-            why = self._why_not(grant)
-            if why:
-                left_out.append(f'The grant "{describe_rule(grant.rule)}" does not count: {why}.')
-            else:
-                self._grants.append(grant)
-        self.left_out = tuple(left_out)
+        self._of_agent = of_agent
+        self._granted = granted
+        self._unsaved: list[tuple[KeepScope, Grant]] = []
+        stored = tuple(stored)
+        self._grants = [grant for grant in stored if not self._why_not(grant)]
+        told = (*stored, *self._kept())
+        reasons = [(grant, why) for grant in told if (why := self._why_not(grant))]
+        self.left_out = tuple(
+            f'The grant "{describe_rule(grant.rule)}" does not count: {why}.'
+            for grant, why in reasons
+        )
 
     def __iter__(self) -> Iterator[Grant]:
-        return iter(self._grants)
+        """All that count now; looks at the file."""
+        yield from self._grants
+        yield from [grant for _, grant in tuple(self._unsaved)]
+        yield from (grant for grant in self._kept() if not self._why_not(grant))
 
-    def give(self, rule: Rule, *, by: str, timestamp: str) -> Grant:
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        return tuple(grant.rule for grant in self)
+
+    def give(self, rule: Rule, *, by: str, timestamp: str, keep: KeepScope = "session") -> Grant:
+        """Let it count from now on. Writes nothing."""
         grant = Grant(
             grant_id=new_id("grant"),
             rule=rule,
             given_by=by,
             timestamp=timestamp,
             workspace=self._workspace,
+            scope="agent" if keep == "agent" else "session",
         )
-        self._grants.append(grant)
+        if keep == "session":
+            self._grants.append(grant)
+        else:
+            self._unsaved.append((keep, grant))
         return grant
 
+    def of_session(self) -> tuple[Grant, ...]:
+        """Those that end with this agent, oldest first; the others stand in files."""
+        return tuple(self._grants)
+
+    def revoke(self, grant_id: str | None) -> tuple[Grant, ...]:
+        """Take back one of `of_session`, all of them for None; returns those that are gone."""
+        gone = tuple(one for one in self._grants if grant_id in (None, one.grant_id))
+        self._grants = [one for one in self._grants if one not in gone]
+        return gone
+
+    def save(self) -> tuple[str, ...]:
+        """Write what is to stay. Blocking.
+
+        Returns:
+            What could not be kept and so counts for this session alone, in words.
+        """
+        problems = []
+        for entry in tuple(self._unsaved):
+            try:
+                self._save_one(*entry)
+            except (ConfigError, StorageError) as error:
+                self._grants.append(entry[1])
+                problems.append(f"What you allowed counts for this session only. {error}")
+            self._unsaved.remove(entry)
+        return tuple(problems)
+
+    def _save_one(self, keep: KeepScope, grant: Grant) -> None:
+        if keep == "agent" and self._of_agent is not None:
+            self._of_agent.add(grant)
+        elif keep != "agent" and self._granted is not None:
+            project = self._workspace if keep == "project" else ""
+            rule = grant.rule.model_copy(update={"project": project})
+            keep_rule(self._granted, rule, by=grant.given_by, at=grant.timestamp)
+        else:
+            raise StorageError("This agent has no place to keep it.")
+
     def find(self, subject: Subject) -> Grant | None:
-        return next((grant for grant in self._grants if matches(grant.rule, subject)), None)
+        return next((grant for grant in self if matches(grant.rule, subject)), None)
+
+    def _kept(self) -> tuple[Grant, ...]:
+        return self._of_agent.grants() if self._of_agent is not None else ()
 
     def _why_not(self, grant: Grant) -> str:
         if grant.workspace != self._workspace:
@@ -56,59 +129,4 @@ class GrantTable:
         if any(part.model_extra for part in parts if part is not None):
             # What this version does not know may be what makes it narrow.
             return "a newer version wrote it"
-        return "" if is_grantable(grant.rule) else "it covers more than a person can be asked for"
-
-
-def offer_rules(subject: Subject) -> tuple[Rule, ...]:
-    """Rules that "allow for this session" may store for a call; none when it was not understood.
-
-    Narrow on purpose: the exact command, or the exact path of the tool.
-    """
-    rule = narrowest_rule(subject)
-    return (rule,) if rule is not None and is_grantable(rule) else ()
-
-
-def narrowest_rule(subject: Subject) -> Rule | None:
-    """Write the allow rule that covers this call and as little else as a rule can."""
-    if subject.command is not None:
-        words = read_plain_words(subject.command)
-        if words is None:
-            return None
-        exact = CommandPattern(program=words[0], args=tuple(map(_escape, words[1:])))
-        rule = Rule(effect="allow", tool=subject.tool, command=exact, source="run")
-    elif len(subject.paths) == 1:
-        path = subject.paths[0].inside or subject.paths[0].real
-        rule = Rule(effect="allow", tool=subject.tool, path=path, source="run")
-    else:
-        return None
-    return rule if matches(rule, subject) else None
-
-
-def is_grantable(rule: Rule) -> bool:
-    """One exact command of a program that does not run, fetch or destroy things, or one path."""
-    if rule.effect != "allow" or _has_wildcard(rule.tool):
-        return False
-    if rule.command is None:
-        return rule.path is not None and not _has_wildcard(rule.path) and rule.path[-1:] != "/"
-    program, args = rule.command.program, rule.command.args
-    if args is None or _has_wildcard(program) or "/" in program or _is_never_granted(program):
-        return False
-    return all(not _has_wildcard(_unescape(glob)) for glob in args)
-
-
-def _has_wildcard(text: str) -> bool:
-    return any(sign in text for sign in "*?[")
-
-
-def _is_never_granted(program: str) -> bool:
-    return any(fnmatchcase(program, glob) for glob in NEVER_GRANTED)
-
-
-def _escape(word: str) -> str:
-    return "".join(f"[{char}]" if char in "*?[" else char for char in word)
-
-
-def _unescape(glob: str) -> str:
-    for sign in "*?[":
-        glob = glob.replace(f"[{sign}]", "")
-    return glob
+        return why_not_grantable(grant.rule)

@@ -21,7 +21,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from shard_jupyter.errors import CommandError, IllegalTransition
-from shard_jupyter.types.decisions import Allow, AllowAlways, Deny, Rule
+from shard_jupyter.types.decisions import Allow, AllowAlways, Deny, KeepScope, Rule
 from shard_jupyter.types.events import PermissionRequest, PermissionResolved
 
 RequestState = Literal["open", "answered", "settled", "expired", "withdrawn"]
@@ -120,12 +120,13 @@ class PendingRequests:
         rule: Mapping[str, Any] | Rule | None,
         by: str,
         *,
+        keep: KeepScope = "session",
         note: str = "",
         arguments: dict[str, Any] | None = None,
     ) -> Resolved | Discarded | RuleRefused:
         """Take a client's answer. `by` says who gave it; the first one wins.
 
-        `rule` counts with allow_always, `arguments` with allow.
+        `rule` and `keep` count with allow_always, `arguments` with allow.
         """
         row = self._rows.get(request_id)
         if row is None or row.request.agent_id != agent_id:
@@ -135,7 +136,7 @@ class PendingRequests:
             offered = _find_offered(row.request, rule)
             if offered is None:
                 return RuleRefused(request_id)
-            verdict = AllowAlways(rule=offered, why=f"allowed always by {by}")
+            verdict = AllowAlways(rule=offered, why=f"allowed always by {by}", keep=keep)
         elif decision == "allow":
             verdict = Allow(why=f"allowed by {by}")
         else:

@@ -16,7 +16,7 @@ from shard_jupyter.core.permissions.pending_requests import (
     RuleRefused,
     Verdict,
 )
-from shard_jupyter.types.decisions import Rule
+from shard_jupyter.types.decisions import AllowAlways, KeepScope, Rule
 from shard_jupyter.types.events import PermissionRequest
 
 _Outcome = TypeVar("_Outcome", Resolved, Resolved | Discarded, Resolved | Discarded | RuleRefused)
@@ -47,6 +47,8 @@ class PermissionDesk:
         self._on_resolved = on_resolved
         self._requests = PendingRequests()
         self._slots: dict[str, _Slot] = {}
+        self._always = anyio.Event()
+        self._always_given = 0
 
     def open(self, request: PermissionRequest, *, timeout_seconds: float | None = None) -> None:
         """Make a request answerable; do it before any client is told of it.
@@ -77,6 +79,15 @@ class PermissionDesk:
         finally:
             self.forget(request_id, "the turn has ended")
 
+    async def next_always(self, seen: int) -> int:
+        """Wait until something was allowed for more than one call more often than `seen` times.
+
+        It counts by then. Returns how often.
+        """
+        while self._always_given == seen:
+            await self._always.wait()
+        return self._always_given
+
     def is_open(self, request_id: str) -> bool:
         """False once somebody has answered, even if nobody has waited for that yet."""
         return self._requests.is_open(request_id)
@@ -89,12 +100,13 @@ class PermissionDesk:
         rule: Mapping[str, Any] | Rule | None,
         by: str,
         *,
+        keep: KeepScope = "session",
         note: str = "",
         arguments: dict[str, Any] | None = None,
     ) -> Resolved | Discarded | RuleRefused:
         """Take a client's answer; see `PendingRequests.answer`."""
         outcome = self._requests.answer(
-            agent_id, request_id, decision, rule, by, note=note, arguments=arguments
+            agent_id, request_id, decision, rule, by, keep=keep, note=note, arguments=arguments
         )
         return self._wake(outcome)
 
@@ -126,4 +138,12 @@ class PermissionDesk:
             slot.resolved = outcome
             slot.done.set()
             self._on_resolved(outcome)
+            if isinstance(outcome.decision, AllowAlways):
+                self.tell_always()
         return outcome
+
+    def tell_always(self) -> None:
+        """A new rule counts: whoever waits looks at the open questions once more."""
+        self._always_given += 1
+        always, self._always = self._always, anyio.Event()
+        always.set()

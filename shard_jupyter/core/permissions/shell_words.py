@@ -1,39 +1,20 @@
-"""What the text of a shell command says it runs. Pure.
+"""What the text of a shell command may run. Pure.
 
-Two readings, one for each side of a rule. `read_plain_words` understands a command whole or not at
-all: an allow rule stands on it. `read_segments` finds everything that might be run, and rather too
-much: deny and ask rules stand on that. Neither looks into scripts, or into code of other languages.
+`read_segments` finds everything that might be run, and rather too much: deny and ask rules stand on
+that. Allow rules stand on what `shell/parse_command.py` understands whole. Neither looks into
+scripts, or into code of other languages.
 """
 
 from __future__ import annotations
 
 import re
-import shlex
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-_PLAIN_COMMAND = re.compile(r"[A-Za-z0-9_@%+=:,./ '\"-]+")
-
 EXPANDED = "\0"
 """Stands in a word where expansion puts something that the text does not tell."""
-
-
-def read_plain_words(command: str) -> tuple[str, ...] | None:
-    """Split a command of plain words only; None for anything with a meaning to a shell.
-
-    Deliberately narrow: no operator, no expansion, no assignment, no glob, one line.
-    """
-    if not _PLAIN_COMMAND.fullmatch(command):
-        return None
-    try:
-        words = tuple(shlex.split(command))
-    except ValueError:
-        return None
-    if not words or not words[0] or "=" in words[0]:
-        return None
-    return words
 
 
 @dataclass
@@ -82,7 +63,7 @@ _EASY = re.compile(r"[^#`$<>\\(){}]*")
 
 _STARTS_COMMAND = frozenset(";&|\n\r")
 _BLANK = frozenset(" \t\v\f")
-_EXPANDS = frozenset("*?[]{}~!")
+_EXPANDS = frozenset("*?[]{}!")
 _COMMAND_FOLLOWS = "if then elif else while until do time coproc ! { } case in esac"
 _KEYWORDS = frozenset(_COMMAND_FOLLOWS.split())
 
@@ -172,7 +153,12 @@ class _Reader:
         elif char == "#" and self._word is None:
             self._skip_comment()
         else:
-            self._add(EXPANDED if char in _EXPANDS and not self._is_bracket(char) else char)
+            self._add(EXPANDED if self._expands(char) else char)
+
+    def _expands(self, char: str) -> bool:
+        if char == "~":
+            return not self._word or self._word[-1] in "=:"
+        return char in _EXPANDS and not self._is_bracket(char)
 
     def _is_bracket(self, char: str) -> bool:
         """`[`, `[[` and their ends are words of their own, `{` and `!` keywords."""

@@ -38,7 +38,7 @@ class FindTool(InputTool[FindInput]):
 
     def reach_of(self, call: FindInput) -> Reach:
         summary = f"find {shown(call.pattern)} in {shown(call.path)}"
-        return Reach(kind="read", paths=(call.path,), summary=summary)
+        return Reach(kind="read", paths=(call.path,), obeys_context=True, summary=summary)
 
     async def show(self, call: FindInput, context: ToolContext) -> tuple[RenderDescriptor, ...]:
         del context

@@ -54,7 +54,7 @@ class GrepTool(InputTool[GrepInput]):
 
     def reach_of(self, call: GrepInput) -> Reach:
         summary = f"grep {shown(call.pattern)} in {shown(call.path)}"
-        return Reach(kind="read", paths=(call.path,), summary=summary)
+        return Reach(kind="read", paths=(call.path,), obeys_context=True, summary=summary)
 
     async def show(self, call: GrepInput, context: ToolContext) -> tuple[RenderDescriptor, ...]:
         del context

@@ -152,8 +152,8 @@ class AgentService:
                 return Answer(self.info())
             case SetMode() | SetModel():
                 return Answer(await self._change(command))
-            case SessionOp(op="list"):
-                return Answer(self._list(command))
+            case SessionOp(op="list" | "grants" | "revoke"):
+                return Answer(self._operate(command))
         raise unsupported(name_command(command), "It comes with the daemon.")
 
     async def prompt(self, command: Prompt) -> PromptAccepted:
@@ -255,6 +255,7 @@ class AgentService:
             command.decision,
             by=client.name,
             rule=_read_rule(command.rule),
+            keep=command.keep,
             note=command.note,
             arguments=command.arguments,
         )
@@ -280,7 +281,12 @@ class AgentService:
         )
         return Answer(attached, subscribed.then)
 
-    def _list(self, command: SessionOp) -> SessionOpDone:
+    def _operate(self, command: SessionOp) -> SessionOpDone:
+        grants = self._shard.session.parts.grants
+        if command.op == "grants":
+            return SessionOpDone(grants=grants.of_session())
+        if command.op == "revoke":
+            return SessionOpDone(grants=grants.revoke(command.grant_id))
         branch = self._shard.session.parts.transcript.branch()
         return make_page(branch, command.entry_id, command.limit)
 

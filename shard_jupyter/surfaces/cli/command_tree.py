@@ -52,6 +52,11 @@ def _declare_run(parser: CommandParser) -> None:
         "cassette does and else as rules (default: recorded for a model replay:F, inline on a "
         "terminal, else headless_policy of the configuration: rules)",
     )
+    parser.add_argument(
+        "--sandbox",
+        choices=("off", "auto", "required"),
+        help="whether shell commands are locked in (default: what the configuration says: auto)",
+    )
     parser.add_argument("--json", action="store_true", help="print every event as a JSON line")
     parser.add_argument("--cwd", metavar="DIR", help="work in this folder")
     parser.add_argument(
@@ -78,7 +83,7 @@ def _declare_trust(parser: CommandParser) -> None:
     parser.add_argument(
         "--trust-project",
         action="store_true",
-        help="use the project's own configuration, in this run only",
+        help="use the project's own configuration and allow rules, in this run only",
     )
 
 
@@ -148,6 +153,65 @@ def _declare_models(parser: CommandParser) -> None:
         parsers[name].add_argument("--yes", action="store_true", help="do not ask")
 
 
+def _declare_rules(parser: CommandParser) -> None:
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    texts = {
+        "list": "list every rule that counts in a folder, and those that do not",
+        "explain": "say what happens to a command, which rule decides, and why",
+        "check": "judge many commands and paths, one JSON object a line",
+    }
+    parsers = {
+        name: actions.add_parser(name, help=text, description=_sentence(text))
+        for name, text in texts.items()
+    }
+    explain, check = parsers["explain"], parsers["check"]
+    explain.add_argument("subject", metavar="CMD", help="a shell command; with --tool a path")
+    explain.add_argument(
+        "--tool", choices=("bash", "read", "write"), default="bash", help="what is to do it"
+    )
+    explain.add_argument("--mode", metavar="M", default="build", help="mode (default: build)")
+    check.add_argument(
+        "--jsonl",
+        metavar="F",
+        required=True,
+        help="lines with id and either cmd or path and op (read or write); - reads stdin",
+    )
+    for name in ("list", "explain"):
+        _declare_json(parsers[name])
+    for each in parsers.values():
+        each.add_argument("--cwd", metavar="DIR", help="judge as in this folder")
+        _declare_trust(each)
+
+
+def _declare_grants(parser: CommandParser) -> None:
+    _declare_json(parser)
+    _declare_session(parser)
+    actions = parser.add_subparsers(dest="action", metavar="ACTION")
+    texts = {
+        "list": "list what you allowed for longer; the same as without ACTION",
+        "revoke": "take back what you allowed",
+    }
+    parsers = {
+        name: actions.add_parser(name, help=text, description=_sentence(text))
+        for name, text in texts.items()
+    }
+    for each in parsers.values():
+        # Not set where it is not given: else it would undo the one before ACTION.
+        each.add_argument(
+            "--json", action="store_true", default=argparse.SUPPRESS, help="print JSON"
+        )
+        _declare_session(each, default=argparse.SUPPRESS)
+    which = parsers["revoke"].add_mutually_exclusive_group(required=True)
+    which.add_argument("id", metavar="ID", nargs="?", help="which; the list names them")
+    which.add_argument("--all", action="store_true", help="all that the list shows")
+
+
+def _declare_session(parser: CommandParser, default: str | None = None) -> None:
+    parser.add_argument(
+        "--session", metavar="ID", default=default, help="only those of this session"
+    )
+
+
 def _declare_completion(parser: CommandParser) -> None:
     parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="for which shell")
 
@@ -177,6 +241,8 @@ COMMANDS: dict[str, tuple[str, Declare]] = {
     "doctor": ("check the installation and say what to mend", _declare_doctor),
     "config": ("show or change the configuration", _declare_config),
     "models": ("list models; fetch and remove those of this machine", _declare_models),
+    "rules": ("say what rules allow, ask and forbid, and why", _declare_rules),
+    "grants": ("list and revoke what you allowed for longer", _declare_grants),
     "sessions": ("list stored sessions", _declare_json),
     "usage": ("sum up tokens and cost by model", _declare_json),
     "completion": ("print a completion script for a shell", _declare_completion),

@@ -36,6 +36,7 @@ class RunRequest:
     record: Path | None = None
     session: str | None = None
     trust_project: bool = False
+    sandbox: str | None = None
 
 
 def read_request(
@@ -64,6 +65,7 @@ def read_request(
         record=Path(arguments.record).absolute() if arguments.record else None,
         session=_choose_session(arguments, cwd, find_last_session),
         trust_project=arguments.trust_project,
+        sandbox=arguments.sandbox,
     )
 
 

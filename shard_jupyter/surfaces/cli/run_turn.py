@@ -25,7 +25,8 @@ from shard_jupyter.surfaces.cli.event_printer import EventPrinter
 from shard_jupyter.surfaces.cli.exit_codes import INTERRUPTED, exit_code
 from shard_jupyter.surfaces.cli.run_request import RunRequest
 from shard_jupyter.surfaces.cli.run_view import RunView
-from shard_jupyter.surfaces.conversation.question import DescribeRule, Reply
+from shard_jupyter.surfaces.conversation.answer_dialog import Reply
+from shard_jupyter.surfaces.conversation.question import DescribeRule
 from shard_jupyter.surfaces.conversation.terminal_question import TerminalLines, ask_person
 from shard_jupyter.surfaces.sdk.who_decides import plays_cassette
 from shard_jupyter.types.decisions import AskSetting

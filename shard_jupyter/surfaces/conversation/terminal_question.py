@@ -17,11 +17,10 @@ import anyio
 import anyio.lowlevel
 import anyio.to_thread
 
+from shard_jupyter.surfaces.conversation.answer_dialog import AnswerDialog, Reply
 from shard_jupyter.surfaces.conversation.question import (
+    DEFAULT_WIDTH,
     DescribeRule,
-    Reply,
-    read_reply,
-    rule_letters,
     show_question,
 )
 from shard_jupyter.types.events import PermissionRequest
@@ -58,6 +57,13 @@ class TerminalLines:
     @property
     def is_terminal(self) -> bool:
         return os.isatty(self._descriptor)
+
+    def measure_width(self) -> int:
+        """Columns; a usual number where there is no terminal."""
+        try:
+            return os.get_terminal_size(self._descriptor).columns or DEFAULT_WIDTH
+        except OSError:
+            return DEFAULT_WIDTH
 
     def write(self, text: str) -> None:
         """Write to the terminal; to stderr where lines come from elsewhere. Blocks."""
@@ -113,24 +119,26 @@ async def ask_person(
     Cancellation stops the wait at once; the terminal can be used again.
     """
     await anyio.to_thread.run_sync(terminal.forget_typed)
+    width = await anyio.to_thread.run_sync(terminal.measure_width)
+    question = show_question(request, describe_rule, width)
+    dialog = AnswerDialog(request, describe_rule, question, width=width)
     try:
-        return await _ask_until_clear(request, terminal, show_question(request, describe_rule))
+        return await _ask_until_clear(dialog, terminal)
     except anyio.get_cancelled_exc_class():
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(terminal.write, "\n(No answer is needed any more.)\n")
         raise
 
 
-async def _ask_until_clear(
-    request: PermissionRequest, terminal: TerminalLines, question: str
-) -> Reply:
+async def _ask_until_clear(dialog: AnswerDialog, terminal: TerminalLines) -> Reply:
     while True:
-        await anyio.to_thread.run_sync(terminal.write, question)
+        await anyio.to_thread.run_sync(terminal.write, dialog.prompt)
         line = await terminal.read_line()
         if line is None:
             return Reply("deny", note="no answer was given")
-        reply = read_reply(line, request)
+        reply = dialog.take(line)
         if reply is not None:
             return reply
-        words = ("y", *rule_letters(request), "n")
-        question = f"That is no answer. {', '.join(words)}\n> "
+        if dialog.step == "keep":
+            # What goes further than this call is agreed to by two acts, not by one paste.
+            await anyio.to_thread.run_sync(terminal.forget_typed)

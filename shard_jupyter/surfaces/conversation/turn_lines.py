@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from shard_jupyter.core.permissions.pending_requests import DENIED_BY_PERSON
 from shard_jupyter.errors import join_sentences
 from shard_jupyter.surfaces.conversation.palette import Palette, Style
 from shard_jupyter.surfaces.render_static.plain import render_plain
@@ -60,11 +61,20 @@ def _outcome(event: ToolResultEvent) -> str:
     exit_code = event.details.get("exit_code")
     if isinstance(exit_code, int) and exit_code != 0:
         return f"exit {exit_code}"
-    if event.status != "error":
-        return "" if event.status == "ok" else event.status
     texts = (block.text for block in event.content if isinstance(block, TextBlock))
     first = next(texts, "").strip().split("\n", 1)[0]
+    if event.status == "denied":
+        return _say_denied(first.removeprefix("Denied: "))
+    if event.status != "error":
+        return "" if event.status == "ok" else event.status
     return make_visible_line(first[:160])
+
+
+def _say_denied(reason: str) -> str:
+    """Who has denied it knows why; what a rule or the mode denies, nobody was asked for."""
+    if not reason or reason.startswith(DENIED_BY_PERSON):
+        return "denied"
+    return make_visible_line(f"denied: {reason[:160]}")
 
 
 def show_diffs(descriptors: Sequence[RenderDescriptor], palette: Palette) -> Iterator[str]:

@@ -50,6 +50,8 @@ OPTIONS = (
     Option("--budget", "LIMIT", "stop at so many tokens (200k, 1.5M) or dollars ($1.50)"),
     Option("--timeout", "SECONDS", "stop the turn after so many seconds"),
     Option("--record", "FILE", "record the model's answers, to be replayed with --model replay:FILE"),
+    Option("--trust-project", "", "let the project's own configuration and allow rules count, as "
+           "long as the agent is open; nothing remembers it"),
     Option("--no-raise", "", "let the cell succeed even when the turn does not"),
     Option("--quiet", "", "show nothing but errors"),
     Option("--help", "", "show this help"),
@@ -84,6 +86,7 @@ class CellOptions:
     budget: str | None = None
     timeout_seconds: float | None = None
     record: Path | None = None
+    trust_project: bool = False
     no_raise: bool = False
     quiet: bool = False
     wants_help: bool = False
@@ -122,6 +125,7 @@ def parse_cell_options(line: str) -> CellOptions:
         budget=_read_budget(given.get("--budget")),
         timeout_seconds=_read_seconds(given.get("--timeout")),
         record=_read_file(given.get("--record")),
+        trust_project="--trust-project" in given,
         no_raise="--no-raise" in given,
         quiet="--quiet" in given,
     )
@@ -209,6 +213,12 @@ def _check_value(option: Option, equals: str, value: str) -> None:
     usage = f"{option.name} {option.metavar}"
     if not equals or not value.strip():
         raise UsageError(f"{option.name} needs a value.", next_step=f"Write {usage}.")
+    if value.startswith("-"):
+        # However it is quoted: what looks like an option is never a value.
+        raise UsageError(
+            f"{option.name} cannot be {_shown(value)}: it begins with a hyphen.",
+            next_step=f"Write {usage}; a file of such a name is ./{_shown(value)}.",
+        )
     if option.choices and value not in option.choices:
         raise UsageError(
             f"{option.name} cannot be {_shown(value)}.",

@@ -62,5 +62,8 @@ def count_settled(turn: TurnRecord) -> int:
 
 
 def find_question(text: str) -> str:
-    """Return what a cell has put below the record: no line of a question is empty."""
-    return text.rstrip("\n").rpartition("\n\n")[2]
+    """Return what a cell has put below the record.
+
+    The one empty line of a question stands before its answers: see `show_question`.
+    """
+    return "\n\n".join(text.rstrip("\n").rsplit("\n\n", 2)[-2:])

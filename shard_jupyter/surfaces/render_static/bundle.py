@@ -20,12 +20,16 @@ MAX_JSON_BYTES = 256 * 1024
 _SMALLEST_BUDGET = 2_000
 
 
-def make_bundle(record: TurnRecord) -> dict[str, Any]:
-    """Render a turn in every form, each within its limit; works while the turn runs, too."""
+def make_bundle(record: TurnRecord, *, shown: TurnRecord | None = None) -> dict[str, Any]:
+    """Render a turn in every form, each within its limit; works while the turn runs, too.
+
+    `shown` takes the place of the record in what is read, not in the data.
+    """
+    read = shown or record
     return {
-        "text/plain": _fit(record, render_turn_plain),
-        "text/markdown": _fit(record, render_turn_markdown),
-        "text/html": _fit(record, render_turn_html),
+        "text/plain": _fit(read, render_turn_plain),
+        "text/markdown": _fit(read, render_turn_markdown),
+        "text/html": _fit(read, render_turn_html),
         TRANSCRIPT_MIME: _fit_json(record),
     }
 

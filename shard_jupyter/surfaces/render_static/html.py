@@ -14,6 +14,13 @@ from typing import assert_never
 from shard_jupyter.surfaces.render_static.plain import diff_body
 from shard_jupyter.surfaces.render_static.prose.prose_html import preformatted, render_prose
 from shard_jupyter.surfaces.render_static.visible_text import make_visible, make_visible_line
+from shard_jupyter.surfaces.render_static.words.approval_words import (
+    Fact,
+    command_lines,
+    fold_words,
+    split_long,
+    tell_facts,
+)
 from shard_jupyter.surfaces.render_static.words.descriptor_words import (
     MAX_TREE_DEPTH,
     TONE_WORDS,
@@ -27,6 +34,7 @@ from shard_jupyter.surfaces.render_static.words.descriptor_words import (
     show_progress,
     show_usage,
 )
+from shard_jupyter.surfaces.render_static.words.wrapped_lines import MOST_COLUMNS, wrap_all
 from shard_jupyter.types.render_descriptors import (
     ApprovalDescriptor,
     DiffDescriptor,
@@ -77,7 +85,7 @@ def render_html(descriptor: RenderDescriptor) -> str:  # noqa: C901, PLR0912 - o
             told = f"Image: {descriptor.alt or 'no description'} ({describe_image(descriptor)})"
             return f"<p>{line(told)}</p>\n"
         case ApprovalDescriptor():
-            return f"<p>{line(f'{show_approval(descriptor)}: {descriptor.question}')}</p>\n"
+            return _approval(descriptor)
         case UsageDescriptor():
             return f"<p>{line(show_usage(descriptor))}</p>\n"
         case Unknown():
@@ -121,6 +129,47 @@ def render_diff_lines(lines: Sequence[str], hidden: int) -> str:
     """
     more = f"<p>({hidden} more lines)</p>\n" if hidden else ""
     return (preformatted("\n".join(lines)) if lines else "") + more
+
+
+def _approval(approval: ApprovalDescriptor) -> str:
+    told = f"<p>{line(f'{show_approval(approval)}: {approval.question}')}</p>\n"
+    return told + (render_question(approval) if approval.state == "waiting" else "")
+
+
+def render_question(approval: ApprovalDescriptor) -> str:
+    """Render all that is known of a call that waits for an answer; empty where nobody told."""
+    if approval.facts is None:
+        return ""
+    return render_exact(command_lines(approval.facts)) + render_facts(tell_facts(approval))
+
+
+def render_exact(lines: Sequence[str]) -> str:
+    """Render what would run. Of a long text the start and the end stay in view."""
+    if not lines:
+        return ""
+    start, between, end = split_long(list(wrap_all(lines, MOST_COLUMNS)))
+    shown = preformatted("\n".join(start))
+    if between:
+        folded = preformatted("\n".join(between))
+        shown += f"<details>\n<summary>{fold_words(between)}</summary>\n{folded}</details>\n"
+        shown += preformatted("\n".join(end))
+    # The edge of a quotation tells what is asked from what is said of it.
+    return f"<blockquote>\n{shown}</blockquote>\n"
+
+
+def render_facts(facts: Iterable[Fact]) -> str:
+    """Render rows of facts; those without a label stand behind the one above."""
+    rows: list[str] = []
+    for fact in facts:
+        names = ", ".join(map(code, fact.names))
+        more = f" and {fact.more} more" if fact.more else ""
+        told = " ".join(part for part in (line(fact.words), f"{names}{more}") if part)
+        if fact.label or not rows:
+            rows.append(f"<strong>{fact.label}</strong>: {told}")
+        else:
+            rows[-1] += f"; {told}"
+    items = "".join(f"<li>{row}</li>\n" for row in rows)
+    return f"<ul>\n{items}</ul>\n" if items else ""
 
 
 def _pair(pair: KvPair) -> str:

@@ -21,6 +21,11 @@ from shard_jupyter.surfaces.render_static.prose.safe_markdown import (
     make_safe_markdown,
 )
 from shard_jupyter.surfaces.render_static.visible_text import make_visible, make_visible_line
+from shard_jupyter.surfaces.render_static.words.approval_words import (
+    Fact,
+    command_lines,
+    tell_facts,
+)
 from shard_jupyter.surfaces.render_static.words.descriptor_words import (
     MAX_TREE_DEPTH,
     TONE_WORDS,
@@ -34,6 +39,7 @@ from shard_jupyter.surfaces.render_static.words.descriptor_words import (
     show_progress,
     show_usage,
 )
+from shard_jupyter.surfaces.render_static.words.wrapped_lines import MOST_COLUMNS, wrap_all
 from shard_jupyter.types.render_descriptors import (
     ApprovalDescriptor,
     DiffDescriptor,
@@ -85,7 +91,7 @@ def render_markdown(descriptor: RenderDescriptor) -> str:  # noqa: C901, PLR0912
             told = f"Image: {descriptor.alt or 'no description'} ({describe_image(descriptor)})"
             return line(told)
         case ApprovalDescriptor():
-            return line(f"{show_approval(descriptor)}: {descriptor.question}")
+            return _approval(descriptor)
         case UsageDescriptor():
             return line(show_usage(descriptor))
         case Unknown():
@@ -133,6 +139,39 @@ def render_diff_lines(lines: Sequence[str], hidden: int) -> str:
     more = f"({hidden} more lines)" if hidden else ""
     shown = fence("\n".join(lines), "diff") if lines else ""
     return "\n\n".join(part for part in (shown, more) if part)
+
+
+def _approval(approval: ApprovalDescriptor) -> str:
+    told = line(f"{show_approval(approval)}: {approval.question}")
+    more = render_question(approval) if approval.state == "waiting" else ""
+    return f"{told}\n\n{more}" if more else told
+
+
+def render_question(approval: ApprovalDescriptor) -> str:
+    """Render all that is known of a call that waits for an answer; empty where nobody told."""
+    if approval.facts is None:
+        return ""
+    parts = (render_exact(command_lines(approval.facts)), render_facts(tell_facts(approval)))
+    return "\n\n".join(part for part in parts if part)
+
+
+def render_exact(lines: Sequence[str]) -> str:
+    """Render what would run, all of it."""
+    return fence("\n".join(wrap_all(lines, MOST_COLUMNS))) if lines else ""
+
+
+def render_facts(facts: Iterable[Fact]) -> str:
+    """Render rows of facts; those without a label stand behind the one above."""
+    rows: list[str] = []
+    for fact in facts:
+        names = ", ".join(map(code, fact.names))
+        more = f" and {fact.more} more" if fact.more else ""
+        told = " ".join(part for part in (line(fact.words), f"{names}{more}") if part)
+        if fact.label or not rows:
+            rows.append(f"- **{fact.label}**: {told}")
+        else:
+            rows[-1] += f"; {told}"
+    return "\n".join(rows)
 
 
 def _pair(pair: KvPair) -> str:

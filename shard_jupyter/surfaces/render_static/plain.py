@@ -9,6 +9,11 @@ from collections.abc import Iterable, Iterator
 from typing import assert_never
 
 from shard_jupyter.surfaces.render_static.visible_text import make_visible, make_visible_line
+from shard_jupyter.surfaces.render_static.words.approval_words import (
+    align,
+    command_lines,
+    tell_facts,
+)
 from shard_jupyter.surfaces.render_static.words.descriptor_words import (
     MAX_TREE_DEPTH,
     TONE_WORDS,
@@ -22,6 +27,7 @@ from shard_jupyter.surfaces.render_static.words.descriptor_words import (
     show_progress,
     show_usage,
 )
+from shard_jupyter.surfaces.render_static.words.wrapped_lines import MOST_COLUMNS, wrap_all
 from shard_jupyter.types.render_descriptors import (
     ApprovalDescriptor,
     DiffDescriptor,
@@ -74,7 +80,7 @@ def render_plain(descriptor: RenderDescriptor) -> str:  # noqa: C901, PLR0912 - 
             told = f"[image: {descriptor.alt or 'no description'}, {describe_image(descriptor)}]"
             return make_visible_line(told)
         case ApprovalDescriptor():
-            return make_visible_line(f"{show_approval(descriptor)}: {descriptor.question}")
+            return "\n".join(_approval_lines(descriptor))
         case UsageDescriptor():
             return show_usage(descriptor)
         case Unknown():
@@ -86,6 +92,20 @@ def render_plain(descriptor: RenderDescriptor) -> str:  # noqa: C901, PLR0912 - 
 def show_prose(text: str) -> str:
     """Prose as its author wrote it, which is how Markdown is meant to be read."""
     return make_visible(text.replace("\r\n", "\n").strip("\n"))
+
+
+def _approval_lines(approval: ApprovalDescriptor) -> Iterator[str]:
+    yield make_visible_line(f"{show_approval(approval)}: {approval.question}")
+    if approval.state == "waiting":
+        yield from question_lines(approval)
+
+
+def question_lines(approval: ApprovalDescriptor) -> Iterator[str]:
+    """Yield all that is known of a call that waits for an answer; nothing where nobody told."""
+    if approval.facts is not None:
+        rows = wrap_all(command_lines(approval.facts), MOST_COLUMNS)
+        yield from (f"{_INDENT}│ {row}" for row in rows)
+        yield from (f"{_INDENT}{row}" for row in align(tell_facts(approval)))
 
 
 def _hang(text: str) -> str:

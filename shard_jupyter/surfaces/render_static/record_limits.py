@@ -163,13 +163,16 @@ def _cut_item(item: RecordItem, cap: int) -> RecordItem:
 
 
 def _cut_step(step: StepItem, cap: int) -> StepItem:
+    target = keep_ends(step.target, cap // 2)
+    approvals = tuple(map(_cut_approval, step.approvals[-3:]))
+    room = cap - _ITEM_OVERHEAD - len(target) - sum(map(size_of, approvals))
     changes = {
-        "target": keep_ends(step.target, cap),
+        "target": target,
         "result": _cut_line(step.result, _MAX_NAME),
         "tool": _cut_line(step.tool, _MAX_NAME),
         "verb": _cut_line(step.verb, _MAX_NAME),
-        "approvals": tuple(map(_cut_approval, step.approvals[-3:])),
-        "render": _fit_render(step.render, cap - _ITEM_OVERHEAD),
+        "approvals": approvals,
+        "render": _fit_render(step.render, room),
     }
     return step.model_copy(update=changes)
 
@@ -177,7 +180,9 @@ def _cut_step(step: StepItem, cap: int) -> StepItem:
 def _cut_approval(approval: ApprovalDescriptor) -> ApprovalDescriptor:
     texts = {name: getattr(approval, name) for name in ("question", "by", "rule", "note")}
     cut = {name: _cut_line(text, _MAX_NAME // 2) for name, text in texts.items()}
-    return approval.model_copy(update=cut)
+    cut["why"] = keep_ends(approval.why, _MAX_NAME)
+    # Half of what would run is worse than none: the question itself says what it is about.
+    return approval.model_copy(update={**cut, "facts": None})
 
 
 def _fit_render(render: Sequence[RenderDescriptor], room: int) -> tuple[RenderDescriptor, ...]:
@@ -190,3 +195,15 @@ def without_render(item: RecordItem) -> RecordItem:
     if isinstance(item, StepItem) and item.render:
         return item.model_copy(update={"render": ()})
     return item
+
+
+def without_open_questions(record: TurnRecord) -> TurnRecord:
+    """Leave out what is asked, where that is shown as a whole elsewhere. Pure."""
+    return record.model_copy(update={"items": tuple(map(_without_question, record.items))})
+
+
+def _without_question(item: RecordItem) -> RecordItem:
+    if not isinstance(item, StepItem) or item.state != "waiting":
+        return item
+    answered = tuple(each for each in item.approvals if each.state != "waiting")
+    return item.model_copy(update={"approvals": answered, "render": ()})

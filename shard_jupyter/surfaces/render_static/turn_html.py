@@ -11,6 +11,7 @@ from shard_jupyter.surfaces.render_static.html import (
     line,
     render_diff_lines,
     render_html,
+    render_question,
     sentence,
     text,
 )
@@ -33,9 +34,11 @@ from shard_jupyter.surfaces.render_static.turn_words import (
     SHORTENED,
     count_earlier,
     count_files,
+    is_told_below,
     make_row,
     notice_mark,
     one_line,
+    open_question,
     question_words,
     show_duration,
     split_items,
@@ -70,6 +73,8 @@ def _parts(record: TurnRecord) -> Iterator[str]:
     yield from _denials(record)
     yield _paragraph("<br>\n".join(map(sentence, tell_end(record))))
     yield _paragraph(line(question_words(record)))
+    if asked := open_question(record):
+        yield render_question(asked)
     yield _paragraph(line(SHORTENED) if record.is_shortened else "")
     if record.usage and record.outcome:
         yield render_html(record.usage)
@@ -136,7 +141,8 @@ def _step(step: StepItem, record: TurnRecord) -> str:
     inside = "".join(_details(step, record, full_target=row.is_cut))
     if not inside or tail:
         return told + tail
-    how = " open" if step.state == "waiting" else ""
+    is_asked = step.state == "waiting" and bool(step.render) and not is_told_below(step)
+    how = " open" if is_asked else ""
     return f"<details{how}>\n<summary>{told}</summary>\n{inside}</details>\n"
 
 

@@ -9,6 +9,7 @@ from shard_jupyter.surfaces.render_static.markdown import (
     line,
     render_diff_lines,
     render_markdown,
+    render_question,
     sentence,
     text,
 )
@@ -32,6 +33,7 @@ from shard_jupyter.surfaces.render_static.turn_words import (
     make_row,
     notice_mark,
     one_line,
+    open_question,
     question_words,
     show_duration,
     split_items,
@@ -60,6 +62,8 @@ def _parts(record: TurnRecord) -> Iterator[str]:
     yield from _denials(record)
     yield "  \n".join(map(sentence, tell_end(record)))
     yield line(question_words(record))
+    if asked := open_question(record):
+        yield render_question(asked)
     yield from _details(record)
     yield line(SHORTENED) if record.is_shortened else ""
     if record.usage and record.outcome:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shard_jupyter.surfaces.render_static.plain import render_plain, show_prose
+from shard_jupyter.surfaces.render_static.plain import question_lines, render_plain, show_prose
 from shard_jupyter.surfaces.render_static.record.record_items import (
     ChangedFile,
     NoticeItem,
@@ -24,6 +24,7 @@ from shard_jupyter.surfaces.render_static.turn_words import (
     make_row,
     notice_mark,
     one_line,
+    open_question,
     question_words,
     show_duration,
     split_items,
@@ -53,8 +54,8 @@ def _parts(record: TurnRecord) -> Iterator[list[str]]:
     yield list(_files(record))
     yield list(_denials(record))
     yield [make_visible(line) for line in tell_end(record)]
-    if question := question_words(record):
-        yield [make_visible_line(question)]
+    if asked := open_question(record):
+        yield [make_visible_line(question_words(record)), *question_lines(asked)]
     yield list(_details(record))
     foot = [render_plain(record.usage)] if record.usage and record.outcome else []
     yield [*([SHORTENED] if record.is_shortened else []), *foot]

@@ -18,6 +18,7 @@ from shard_jupyter.surfaces.render_static.turn_record import TurnRecord, TurnSta
 from shard_jupyter.surfaces.render_static.words.descriptor_words import count_noun, show_approval
 from shard_jupyter.surfaces.render_static.words.numbers import show_clock, show_seconds
 from shard_jupyter.surfaces.render_static.words.step_words import RECOVERED
+from shard_jupyter.types.render_descriptors import ApprovalDescriptor, DiffDescriptor
 
 _MARKS: dict[TurnState, str] = {
     "not started": "✗",
@@ -127,12 +128,21 @@ def question_words(record: TurnRecord) -> str:
     lead = "Needs your answer"
     if record.outcome is not None:
         lead = "Was waiting for an answer when this was saved"
-    for item in record.items:
-        if isinstance(item, StepItem):
-            for approval in item.approvals:
-                if approval.state == "waiting":
-                    return f"{lead}: {approval.question}"
-    return ""
+    asked = open_question(record)
+    return "" if asked is None else f"{lead}: {asked.question}"
+
+
+def open_question(record: TurnRecord) -> ApprovalDescriptor | None:
+    """Return the oldest question that waits for an answer."""
+    steps = (item for item in record.items if isinstance(item, StepItem))
+    asked = (approval for step in steps for approval in step.approvals)
+    return next((approval for approval in asked if approval.state == "waiting"), None)
+
+
+def is_told_below(step: StepItem) -> bool:
+    """What is asked stands below the steps, and the step shows no more than that."""
+    told = any(each.state == "waiting" and each.facts is not None for each in step.approvals)
+    return told and not any(isinstance(part, DiffDescriptor) for part in step.render)
 
 
 def split_items(record: TurnRecord) -> tuple[Sequence[RecordItem], Sequence[RecordItem]]:

@@ -2,12 +2,14 @@
 
 A terminal obeys control characters, and a reader is misled by what has no width or turns the
 direction of writing. All of them become a mark with their number, `⟨U+202E⟩`, which does nothing.
-Line feed and tab stay. Joiners inside emoji are marked too: nothing invisible passes.
+Line feed and tab stay. Joiners inside emoji are marked too: nothing invisible passes. What a person
+is asked to allow is shown more strictly: `words/exact_text.py`.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 
 # By number, not by Unicode category: `Cf` also holds visible signs of Arabic and other scripts.
 _MARKED = re.compile(
@@ -17,7 +19,7 @@ _MARKED = re.compile(
     "\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0"  # fillers and selectors without a shape
     "\u200b-\u200f\u2028-\u202e\u2060-\u206f"  # zero width, separators, direction, operators
     "\ud800-\udfff"  # halves of a pair, which cannot be written at all
-    "\ufe00-\ufe0d\ufeff\ufff0-\ufffb"  # selectors that no emoji uses, byte order mark, notes
+    "\ufe00-\ufe0f\ufeff\ufff0-\ufffb"  # selectors, byte order mark, notes
     "\U00013430-\U0001343f"  # joiners of hieroglyphs
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"  # shorthand and music formatting
     "\U000e0000-\U000e0fff"  # tags and further selectors: text that only a model reads
@@ -35,5 +37,18 @@ def make_visible_line(text: str) -> str:
     return make_visible(text).replace("\n", "⏎").replace("\t", " ")
 
 
+def mark(character: str) -> str:
+    return f"⟨U+{ord(character):04X}⟩"
+
+
 def _mark(match: re.Match[str]) -> str:
-    return f"⟨U+{ord(match[0]):04X}⟩"
+    return match[0] if _is_of_emoji(match) else mark(match[0])
+
+
+def _is_of_emoji(match: re.Match[str]) -> bool:
+    """The two selectors of emoji stay where a sign, or nothing of this text, stands before them."""
+    if match[0] not in "\ufe0e\ufe0f":
+        return False
+    before, after = match.string[: match.start()][-1:], match.string[match.end() :][:1]
+    is_keycap = before in "0123456789#*" and after == "\u20e3"
+    return not before or is_keycap or unicodedata.category(before) in ("So", "Sm", "Po")

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import anyio.to_thread
 
 from shard_jupyter.core.agent_session import AgentSession
-from shard_jupyter.types.decisions import Rule
+from shard_jupyter.types.decisions import KeepScope, Rule
 from shard_jupyter.types.events import AgentEvent, PermissionRequest, PermissionResolved
 from shard_jupyter.types.wire_model import WireModel
 
@@ -18,7 +18,8 @@ from shard_jupyter.types.wire_model import WireModel
 class ApprovalAnswer(WireModel):
     """What a person decided.
 
-    `rule` must be one of the request's `offered_rules`; it is used with `allow_always`.
+    `rule` must be one of the request's `offered_rules`; it is used with `allow_always`, and so is
+    `keep`: how long it holds.
     `note` is told to the model with a denial. `arguments`, with `allow`, run in place of the
     call's own; where they reach elsewhere, they are asked for again.
     """
@@ -26,6 +27,7 @@ class ApprovalAnswer(WireModel):
     decision: Literal["allow", "allow_always", "deny"]
     note: str = ""
     rule: Rule | None = None
+    keep: KeepScope = "session"
     arguments: dict[str, Any] | None = None
 
 
@@ -61,6 +63,7 @@ class ApprovalCaller:
                 answer.decision,
                 by=self._by,
                 rule=answer.rule,
+                keep=answer.keep,
                 note=answer.note,
                 arguments=answer.arguments,
             )

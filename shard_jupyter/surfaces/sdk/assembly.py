@@ -36,6 +36,7 @@ from shard_jupyter.store.session_log import read_session
 from shard_jupyter.store.usage_log import UsageLog
 from shard_jupyter.surfaces.sdk.choices import Remark, choose_mode, choose_model
 from shard_jupyter.surfaces.sdk.default_model import DefaultModel
+from shard_jupyter.surfaces.sdk.gathered_rules import gather_rules
 from shard_jupyter.surfaces.sdk.limits import make_turn_settings, read_budget
 from shard_jupyter.surfaces.sdk.local_places import gather_provider_settings
 from shard_jupyter.surfaces.sdk.recording import check_record, make_placeholders, record_into
@@ -127,6 +128,7 @@ def make_plan(
         trust_project=options.trust_project,
     )
     settings = loaded.settings
+    rules = gather_rules(loaded, options.environ, options.cwd, trust_project=options.trust_project)
     session_id, folder = find_session(loaded.paths.state_home, options.session)
     places = name_places(options.cwd, folder, options.environ)
     seen_from = options.seen_from or Path()
@@ -151,9 +153,11 @@ def make_plan(
         environment=options.environ,
         secret_names=secret_names,
         settings=_choose_settings(options, settings, model_id),
-        rules=settings.permissions.rules,
+        rules=rules.rules,
+        granted=rules.granted,
         price=settings.find_price(model_id),
         durability=settings.durability,
+        sandbox=settings.sandbox,
         package_version=__version__,
     )
     return Plan(
@@ -162,7 +166,9 @@ def make_plan(
         spec=spec,
         model_id=model_id,
         router=router,
-        notices=_make_notices(spec.agent_id, loaded.notices, (*mode_told, *model_told)),
+        notices=_make_notices(
+            spec.agent_id, (*loaded.notices, *rules.notices), (*mode_told, *model_told)
+        ),
         usage_log=loaded.paths.state_home / "usage.jsonl" if settings.usage_log else None,
         placeholders=make_placeholders(places, options.environ, secret_names),
     )
@@ -183,7 +189,12 @@ def _make_notices(
     agent_id: str, of_config: Iterable[LoadDiagnostic], of_choices: Iterable[Remark]
 ) -> tuple[Notice, ...]:
     config = (
-        Notice(agent_id=agent_id, code="config", message=f"{found.path}: {found.message}")
+        Notice(
+            agent_id=agent_id,
+            code="config",
+            message=f"{found.path}: {found.message}",
+            tone="warn" if found.tone == "warn" else "info",
+        )
         for found in of_config
     )
     choices = (

@@ -71,7 +71,8 @@ class Shard:
         shelf: the cassettes that this process records. Agents that share one record to the same
             file one after the other; default: one for this agent alone.
         provider: answer with this provider instead of a routed model (tests, embedding).
-        trust_project: read the project's own configuration, for this run only.
+        trust_project: read the project's own configuration and let its allow rules count, as long
+            as this object is open. Its deny and ask rules count in any case.
         seen_from: folder from which a relative path in `replay:…` is seen; default: that of this
             process, whatever `cwd` is.
         overrides: settings by dotted key, above every file and the environment.

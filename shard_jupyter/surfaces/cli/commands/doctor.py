@@ -24,9 +24,10 @@ from shard_jupyter.core.config.known_providers import KNOWN_PROVIDERS
 from shard_jupyter.core.config.load_settings import LoadedSettings, load_settings
 from shard_jupyter.core.config.settings import Settings
 from shard_jupyter.errors import ConfigError
-from shard_jupyter.surfaces.cli.doctor_check import Check, Status
+from shard_jupyter.surfaces.cli.checks.doctor_check import Check, Status
+from shard_jupyter.surfaces.cli.checks.local_checks import check_local_models
+from shard_jupyter.surfaces.cli.checks.sandbox_check import check_sandbox
 from shard_jupyter.surfaces.cli.exit_codes import DONE, FAILED
-from shard_jupyter.surfaces.cli.local_checks import check_local_models
 from shard_jupyter.surfaces.cli.model_rows import Describe, describe_model, open_router
 from shard_jupyter.surfaces.cli.output import align_columns, find_width, write_json, write_lines
 from shard_jupyter.surfaces.sdk.default_model import DefaultModel
@@ -67,6 +68,7 @@ def look_at_everything(
         yield check_model(loaded, router.describe, default, own)
         yield _check_keys(loaded.settings, environ, needed=own is None)
         yield from check_local_models(default, needed=own is None and not default.keys)
+        yield from check_sandbox(loaded.settings.sandbox)
     yield from _check_sdks()
     yield from _check_programs(environ)
 

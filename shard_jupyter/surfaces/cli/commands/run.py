@@ -10,7 +10,7 @@ from pathlib import Path
 import anyio
 
 from shard_jupyter.core.config.config_files import find_state_home
-from shard_jupyter.core.permissions.rules import describe_rule
+from shard_jupyter.core.permissions.approval_facts import rule_in_words
 from shard_jupyter.store.session_index import list_sessions
 from shard_jupyter.surfaces.cli.run_request import RunRequest, read_request
 from shard_jupyter.surfaces.cli.run_turn import AskPerson, MakeAgent, run_turn
@@ -33,7 +33,7 @@ def run_command(arguments: argparse.Namespace) -> int:
         sys.stderr.write(
             "shard: --ask yes: whatever no deny rule forbids runs without a question.\n"
         )
-    return anyio.run(run_turn, request, _make_view(request), _agent_maker(request), describe_rule)
+    return anyio.run(run_turn, request, _make_view(request), _agent_maker(request), rule_in_words)
 
 
 def find_last_session(cwd: Path) -> str | None:
@@ -54,7 +54,13 @@ def _agent_maker(request: RunRequest) -> MakeAgent:
 
         async def answer(question: PermissionRequest) -> ApprovalAnswer:
             reply = await ask(question)
-            return ApprovalAnswer(decision=reply.decision, note=reply.note, rule=reply.rule)
+            return ApprovalAnswer(
+                decision=reply.decision,
+                note=reply.note,
+                rule=reply.rule,
+                keep=reply.keep,
+                arguments=reply.arguments,
+            )
 
         return Shard(
             cwd=request.cwd,
@@ -66,6 +72,7 @@ def _agent_maker(request: RunRequest) -> MakeAgent:
             budget=request.budget,
             record=request.record,
             trust_project=request.trust_project,
+            overrides={"sandbox": request.sandbox} if request.sandbox else None,
         )
 
     return make

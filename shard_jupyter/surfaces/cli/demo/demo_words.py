@@ -26,7 +26,7 @@ def tell_plan(model: DemoModel, notebook: Path, *, yes: bool) -> Iterator[str]:
     if yes:
         yield "  asks    nobody: --yes allows every command and change once"
     else:
-        yield "  asks    you, before each command and change: y allows it once, n denies it"
+        yield "  asks    you, before commands and changes: y allows it once, n denies it"
     yield ""
 
 

@@ -35,16 +35,28 @@ RESTARTED = (
     "The agent process had ended and was started again. "
     "Everything up to then is kept, and the conversation goes on."
 )
+UNTRUSTED = (
+    "The agent was opened again, and the project is not trusted any more: "
+    "its allow rules and its configuration do not count. --trust-project trusts it again."
+)
 ELSEWHERE = "The agent still works in the folder in which it was made; --new makes one in this one."
 
 
 @dataclass
 class KeptAgent:
-    """`is_open` False: the worker does not have it now; its session is there."""
+    """An agent that this kernel has made.
+
+    Attributes:
+        is_open: the worker has it now; otherwise its session is there.
+        trusted: it was opened with the project trusted, which ends when it is closed.
+        has_lost_trust: that is so no more, and nobody was told.
+    """
 
     info: AgentInfo
     environment: Mapping[str, str] = field(repr=False)
     is_open: bool = True
+    trusted: bool = False
+    has_lost_trust: bool = False
     ending: threading.Event | None = None
     """Set once a turn that its cell has left behind is over."""
 
@@ -130,18 +142,27 @@ class AgentRoster:
                 kept = self._make(name, cwd, environ, options, session_id=session_id)
         elif kept is None:
             kept = self._make(name, cwd, environ, options, session_id=session_id)
-        elif not kept.is_open or kept.environment != environ:
+        elif self._has_to_reopen(kept, environ, options):
             model, mode = options.model or kept.info.model, options.mode or kept.info.mode
             with self._giving_back(kept, environ):
-                self._reopen(kept, environ, model, mode)
+                self._reopen(kept, environ, model, mode, trusted=options.trust_project)
         else:
             self._change(kept, options)
         self.last = name
         return OpenedAgent(kept.info, self._connection, self._take_notices(kept, cwd))
 
+    def _has_to_reopen(
+        self, kept: KeptAgent, environ: Mapping[str, str], options: CellOptions
+    ) -> bool:
+        wants_trust = options.trust_project and not kept.trusted
+        return not kept.is_open or kept.environment != environ or wants_trust
+
     def _take_notices(self, kept: KeptAgent, cwd: str) -> tuple[str, ...]:
         was_restarted, self._was_restarted = self._was_restarted, False
         notices = [RESTARTED] if was_restarted else []
+        if kept.has_lost_trust and not kept.trusted:
+            notices.append(UNTRUSTED)
+        kept.has_lost_trust = False
         if kept.info.cwd != cwd:
             notices.append(ELSEWHERE)
         return tuple(notices)
@@ -238,14 +259,26 @@ class AgentRoster:
             model=options.model,
             mode=options.mode,
             session_id=session_id,
+            trusted=options.trust_project,
             environment=dict(environ),
         )
-        kept = KeptAgent(info, dict(environ))
+        kept = KeptAgent(info, dict(environ), trusted=options.trust_project)
         self._kept[name] = kept
         return kept
 
-    def _reopen(self, kept: KeptAgent, environ: Mapping[str, str], model: str, mode: str) -> None:
-        """Open its session again: after the worker was lost, or with a changed environment."""
+    def _reopen(
+        self,
+        kept: KeptAgent,
+        environ: Mapping[str, str],
+        model: str,
+        mode: str,
+        *,
+        trusted: bool = False,
+    ) -> None:
+        """Open its session again: after the worker was lost, or with a changed environment.
+
+        The project is trusted only if that is said now: trust is never remembered.
+        """
         old = kept.info
         kept.info = ask_worker(
             self._connection,
@@ -257,9 +290,12 @@ class AgentRoster:
             model=model,
             mode=mode,
             session_id=old.session_id,
+            trusted=trusted,
             environment=dict(environ),
         )
         kept.environment, kept.is_open = dict(environ), True
+        kept.has_lost_trust = kept.has_lost_trust or (kept.trusted and not trusted)
+        kept.trusted = trusted
 
     def _change(self, kept: KeptAgent, options: CellOptions) -> None:
         kept.info = ask_worker(

@@ -17,15 +17,10 @@ from typing import Protocol
 
 from IPython.core.error import StdinNotImplementedError
 
-from shard_jupyter.core.permissions.rules import describe_rule
-from shard_jupyter.surfaces.conversation.question import (
-    Reply,
-    answer_words,
-    prompt_again,
-    read_reply,
-    short_prompt,
-    show_question,
-)
+from shard_jupyter.core.permissions.approval_facts import rule_in_words
+from shard_jupyter.surfaces.conversation.answer_dialog import AnswerDialog, Reply
+from shard_jupyter.surfaces.conversation.question import answer_words, short_prompt
+from shard_jupyter.surfaces.conversation.question_forms import QuestionForms, make_forms
 from shard_jupyter.surfaces.conversation.terminal_question import TerminalLines, ask_person
 from shard_jupyter.surfaces.magics.cells.inbox import Ended, Inbox
 from shard_jupyter.surfaces.magics.cells.stdin_line import LineCancelled, LineReader
@@ -33,10 +28,9 @@ from shard_jupyter.types.events import PermissionRequest
 
 NOBODY = Reply("deny", note="no answer was given")
 UNCLEAR = Reply("deny", note="no clear answer was given")
-NO_ANSWER = "That is no answer."
 MOST_ANSWERS = 20
 """A client that sends empty lines by itself must not be asked for ever."""
-ShowQuestion = Callable[[str, str], str]
+ShowQuestion = Callable[[QuestionForms, str], str]
 """As `CellOutput.put_question`."""
 
 
@@ -125,8 +119,8 @@ class StdinAsker:
     def start(self, request: PermissionRequest) -> Callable[[], None]:
         mark = self._asked.next_mark()
         words = answer_words(request, mark)
-        question = show_question(request, describe_rule).removesuffix("\n> ")
-        prompt = self._show(question, short_prompt(request, words))
+        forms = make_forms(request, rule_in_words)
+        prompt = self._show(forms, short_prompt(request, words))
         reader = LineReader(self._input)
         is_over = threading.Event()
 
@@ -169,7 +163,7 @@ class TerminalAsker:
 
     async def _ask(self, request: PermissionRequest) -> None:
         with TerminalLines.open() as terminal:
-            reply = await ask_person(request, terminal, describe_rule)
+            reply = await ask_person(request, terminal, rule_in_words)
         self._inbox.put(Answered(request.request_id, reply))
 
 
@@ -177,14 +171,13 @@ def read_until_clear(
     read: Callable[[str], str], prompt: str, request: PermissionRequest, mark: str = ""
 ) -> Reply:
     """Ask again until the answer is clear. The end of the input denies, and so does confusion."""
+    dialog = AnswerDialog(request, rule_in_words, prompt, mark=mark)
     for _ in range(MOST_ANSWERS):
         try:
-            line = read(prompt).rstrip()
+            line = read(dialog.prompt)
         except (EOFError, StdinNotImplementedError):
             return NOBODY
-        reply = read_reply(line.removesuffix(mark), request)
-        if reply is not None and (line.endswith(mark) or reply.decision == "deny"):
+        reply = dialog.take(line)
+        if reply is not None:
             return reply
-        why = f"A yes must say {mark}: an earlier box may still be open." if mark else NO_ANSWER
-        prompt = prompt_again(why, answer_words(request, mark))
     return UNCLEAR

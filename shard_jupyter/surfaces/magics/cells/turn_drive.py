@@ -15,7 +15,7 @@ from typing import Any
 
 from shard_jupyter.protocol.agent_commands import Abort, PermissionResponse, Prompt
 from shard_jupyter.protocol.results import Aborted, AnswerTaken, PromptAccepted
-from shard_jupyter.surfaces.conversation.question import Reply
+from shard_jupyter.surfaces.conversation.answer_dialog import Reply
 from shard_jupyter.surfaces.magics.agents.agent_roster import OpenedAgent
 from shard_jupyter.surfaces.magics.cells.inbox import Ended, Inbox, Press
 from shard_jupyter.surfaces.magics.cells.questions import Answered, Questions
@@ -193,6 +193,8 @@ class TurnDrive:
             decision=reply.decision,
             note=reply.note,
             rule=rule,
+            keep=reply.keep,
+            arguments=reply.arguments,
         )
         self._close_question(request_id)
 

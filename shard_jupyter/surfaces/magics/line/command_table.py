@@ -24,7 +24,7 @@ class LineCommand:
     """A row of the table.
 
     Attributes:
-        argument: the name of the one word that may follow, empty if none may.
+        argument: the names of the words that may follow, empty if none may.
     """
 
     name: str
@@ -83,6 +83,13 @@ _ROWS = (
             Option("--sessions", "list the stored conversations of this folder"),
         ),
         examples=("%shard history", "%shard history 3", "%shard history --sessions"),
+    ),
+    LineCommand(
+        "grants",
+        "what you allowed for longer than one call, or take it back",
+        argument="revoke ID",
+        argument_meaning="take back the grant of this id; all takes back every one",
+        examples=("%shard grants", "%shard grants revoke all"),
     ),
     LineCommand(
         "doctor",

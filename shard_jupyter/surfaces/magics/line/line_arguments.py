@@ -17,10 +17,16 @@ from shard_jupyter.surfaces.magics.line.command_table import (
 
 @dataclass(frozen=True)
 class LineArguments:
-    """What was given to one command. `options` has only those given; a flag has the value ""."""
+    """What was given to one command. `options` has only those given; a flag has the value "".
+
+    Attributes:
+        argument: the word that followed, or the first of two.
+        second: the other word, for a command that takes two.
+    """
 
     command: LineCommand
     argument: str | None = None
+    second: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -96,9 +102,10 @@ def _read_words(command: LineCommand, words: Sequence[str]) -> LineArguments:
         if option.name in options:
             raise _refuse(command, f"{option.name} is given twice.")
         options[option.name] = _read_value(command, option, value if equals else None, rest)
-    if len(arguments) > (1 if command.argument else 0):
+    if len(arguments) > len(command.argument.split()):
         raise _refuse(command, f"%shard {command.name} does not know what {arguments[-1]!r} is.")
-    return LineArguments(command, arguments[0] if arguments else None, options)
+    first, second = (*arguments, None, None)[:2]
+    return LineArguments(command, first, second, options)
 
 
 def _find_option(command: LineCommand, name: str) -> Option:
@@ -115,7 +122,7 @@ def _read_value(command: LineCommand, option: Option, given: str | None, rest: l
             raise _refuse(command, f"{option.name} takes no value.")
         return ""
     value = given if given is not None else (rest.pop(0) if rest else "")
-    if not value or value.startswith("--"):
+    if not value or value.startswith("-"):
         raise _refuse(command, f"{option.name} needs a value: {option.name} {option.value}.")
     return value
 

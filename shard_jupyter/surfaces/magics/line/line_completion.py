@@ -76,5 +76,5 @@ def complete_line(text: str, agents: Iterable[str] = ()) -> list[str]:
     if words[-1] in values and words[-1] in [option.name for option in command.options]:
         return list(values[words[-1]])
     options = [option.name for option in command.options if option.name not in words]
-    named = {"help": tuple(LINE_COMMANDS), "mode": MODES}
+    named = {"help": tuple(LINE_COMMANDS), "mode": MODES, "grants": ("revoke",)}
     return options if len(words) > 1 else [*named.get(command.name, ()), *options]

@@ -12,9 +12,11 @@ from collections.abc import Callable
 from typing import Any, Protocol, TextIO
 
 from shard_jupyter.surfaces.conversation.person_view import write_failure
+from shard_jupyter.surfaces.conversation.question_forms import QuestionForms
 from shard_jupyter.surfaces.magics.outputs.cell_display import CellDisplay
 from shard_jupyter.surfaces.magics.outputs.update_pace import KernelPace, UpdatePace
 from shard_jupyter.surfaces.render_static.bundle import TRANSCRIPT_MIME, make_bundle
+from shard_jupyter.surfaces.render_static.record_limits import without_open_questions
 from shard_jupyter.surfaces.render_static.turn_record import TurnRecorder
 from shard_jupyter.types.events import AgentEvent, TurnEnd, TurnStart
 from shard_jupyter.types.render_descriptors import Tone
@@ -39,7 +41,7 @@ class CellOutput(Protocol):
         """
         ...
 
-    def put_question(self, question: str, short: str) -> str:
+    def put_question(self, question: QuestionForms, short: str) -> str:
         """Show a whole question; returns the text for the line in which it is answered.
 
         Args:
@@ -77,8 +79,8 @@ class HeadlessOutput:
     def say(self, words: str) -> None:
         """Nobody looks on."""
 
-    def put_question(self, question: str, short: str) -> str:
-        return f"{question}\n{short}"
+    def put_question(self, question: QuestionForms, short: str) -> str:
+        return f"{question.plain}\n{short}"
 
     def refresh(self) -> float | None:
         return None
@@ -107,6 +109,7 @@ class NotebookOutput:
         self._pace = UpdatePace(kernel_pace)
         self._clock = clock
         self._words = ""
+        self._question: QuestionForms | None = None
         self._has_changed = False
         self._has_started = False
         """Until then the display says that the agent starts, which the record does not know."""
@@ -120,13 +123,14 @@ class NotebookOutput:
         self._has_changed = True
 
     def say(self, words: str) -> None:
-        if words != self._words:
-            self._words = words
+        if words != self._words or self._question is not None:
+            self._words, self._question = words, None
             if self._has_started:
                 self._paint()
 
-    def put_question(self, question: str, short: str) -> str:
-        self._words = question.strip("\n")
+    def put_question(self, question: QuestionForms, short: str) -> str:
+        self._words = ""
+        self._question = question
         self._paint()
         return short
 
@@ -142,17 +146,23 @@ class NotebookOutput:
     def finish(self, end: TurnEnd, *, is_raised: bool) -> None:
         del is_raised
         self._recorder.take(end)
-        self._words = ""
+        self._words, self._question = "", None
         self._paint()
 
     def fail(self, error: ErrorInfo) -> None:
         self._recorder.fail(error)
-        self._words = ""
+        self._words, self._question = "", None
         self._paint()
 
     def _paint(self) -> None:
         started = self._clock()
-        bundle = make_bundle(self._recorder.record())
+        record = self._recorder.record()
+        if self._question is not None:
+            # What is asked stands below, whole; it need not stand in the row as well.
+            bundle = make_bundle(record, shown=without_open_questions(record))
+            bundle = add_question(bundle, self._question)
+        else:
+            bundle = make_bundle(record)
         if self._words:
             bundle = add_words(bundle, self._words)
         self._display.show(bundle)
@@ -180,8 +190,8 @@ class SilentOutput:
     def say(self, words: str) -> None:
         """Not shown."""
 
-    def put_question(self, question: str, short: str) -> str:
-        return f"{question}\n{short}"
+    def put_question(self, question: QuestionForms, short: str) -> str:
+        return f"{question.plain}\n{short}"
 
     def refresh(self) -> float | None:
         return None
@@ -214,6 +224,16 @@ def add_words(bundle: dict[str, Any], words: str) -> dict[str, Any]:
         "text/plain": f"{bundle['text/plain'].rstrip()}\n\n{words}\n",
         "text/markdown": f"{bundle['text/markdown'].rstrip()}\n\n{fence}text\n{words}\n{fence}\n",
         "text/html": f"{bundle['text/html']}\n<pre>{html.escape(words)}</pre>",
+    }
+
+
+def add_question(bundle: dict[str, Any], question: QuestionForms) -> dict[str, Any]:
+    """Put a question below a bundle, whole whatever the bundle's own limits are. Pure."""
+    plain = question.plain.strip("\n")
+    return bundle | {
+        "text/plain": f"{bundle['text/plain'].rstrip()}\n\n{plain}\n",
+        "text/markdown": f"{bundle['text/markdown'].rstrip()}\n\n{question.markdown}\n",
+        "text/html": f"{bundle['text/html']}\n{question.html}",
     }
 
 

@@ -8,6 +8,7 @@ from typing import Literal, TextIO, cast
 
 from shard_jupyter.surfaces.conversation.palette import Palette
 from shard_jupyter.surfaces.conversation.person_view import PersonView
+from shard_jupyter.surfaces.conversation.question_forms import QuestionForms
 from shard_jupyter.surfaces.magics.outputs.cell_output import Clock, to_result
 from shard_jupyter.types.events import AgentEvent, Notice, TurnEnd
 from shard_jupyter.types.render_descriptors import Tone
@@ -75,9 +76,9 @@ class ConsoleOutput:
             self._view.pause()
             self._view.flush()
 
-    def put_question(self, question: str, short: str) -> str:
+    def put_question(self, question: QuestionForms, short: str) -> str:
         self._view.pause()
-        self._out.write(f"{question}\n")
+        self._out.write(f"{question.plain}\n")
         self._view.flush()
         return short
 

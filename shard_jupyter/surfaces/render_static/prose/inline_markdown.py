@@ -9,6 +9,7 @@ import html
 import re
 from dataclasses import dataclass
 
+from shard_jupyter.surfaces.render_static.prose.link_hosts import untold_host
 from shard_jupyter.surfaces.render_static.visible_text import make_visible
 
 _TICKS = re.compile(r"`+")
@@ -189,7 +190,9 @@ def _mend_link(text: str, found: re.Match[str], in_table: bool) -> _Mended:
     url = link["angled"] if link["angled"] is not None else link["url"]
     is_image = link[0].startswith("!")
     if _is_safe(url) and not is_image:
-        return _Mended(_write_link(label, url), link.end(), is_closed=True)
+        host = untold_host(link["text"], url)
+        where = f" ({write_code(host, in_table=in_table)})" if host else ""
+        return _Mended(_write_link(label, url) + where, link.end(), is_closed=True)
     told = f"Image: {label}" if is_image and label else "Image" if is_image else label
     if not url:
         return _Mended(told, link.end())

@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from typing import Any
 
 from shard_jupyter.surfaces.render_static.words.step_words import RECOVERED
-from shard_jupyter.types.decisions import Allow, AllowAlways, Deny, Rule
+from shard_jupyter.types.decisions import Allow, AllowAlways, Deny, KeepScope, Rule
 from shard_jupyter.types.events import PermissionRequest, PermissionResolved
 from shard_jupyter.types.render_descriptors import ApprovalDescriptor
 
 _NO_PERSON = frozenset({"gate", "headless", "shard"})
 _DENIED_BY = {"rule": "rule", "mode": "mode", "headless": "nobody"}
 _TIMED_OUT = "nobody answered in time"
+_KEPT: Mapping[KeepScope, str] = {
+    "session": "",
+    "agent": ", this agent",
+    "project": ", this project",
+    "everywhere": ", all my projects",
+}
 _LEADS = ("a rule allows it: ", "granted: ")
 
 
-def open_approval(request: PermissionRequest) -> ApprovalDescriptor:
+def open_approval(request: PermissionRequest, *, deterministic: bool) -> ApprovalDescriptor:
+    """Keep the question; what is known of the call only where no other run has to know the same."""
     mark = f" ({RECOVERED})" if request.recovered else ""
-    return ApprovalDescriptor(question=f"{request.prompt}{mark}", state="waiting")
+    asked = request.approval
+    return ApprovalDescriptor(
+        question=f"{request.prompt}{mark}",
+        state="waiting",
+        why=request.why,
+        edited=asked is not None and asked.edited,
+        facts=None if deterministic or asked is None else asked.facts,
+    )
 
 
 def resolve_approval(
@@ -32,9 +46,10 @@ def resolve_approval(
             changes = {"state": "allowed", "by": "rule", "rule": _without_lead(why)}
         case Allow():
             changes = {"state": "allowed", "by": person}
-        case AllowAlways(rule=rule):
-            told = describe_rule(rule)
-            changes = {"state": "allowed", "by": person, "covers": "always", "rule": told}
+        case AllowAlways(rule=rule, keep=keep):
+            told = f"{describe_rule(rule)}{_KEPT[keep]}"
+            covers = "session" if keep == "session" else "always"
+            changes = {"state": "allowed", "by": person, "covers": covers, "rule": told}
         case Deny(by="expired", reason=reason):
             state = "expired" if reason == _TIMED_OUT else "withdrawn"
             changes = {"state": state, "note": reason.removesuffix(".")}
@@ -44,7 +59,8 @@ def resolve_approval(
             changes = {"state": "denied", "by": _DENIED_BY[by], "rule": reason.removesuffix(".")}
         case _:
             return asked  # an Ask decides nothing
-    return asked.model_copy(update=changes)
+    # What it reached is told by its result; before the answer it had to be told here.
+    return asked.model_copy(update={**changes, "facts": None})
 
 
 def _without_lead(why: str) -> str:

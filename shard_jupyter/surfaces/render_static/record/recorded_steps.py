@@ -56,6 +56,11 @@ class _Row:
     def is_open(self) -> bool:
         return self.item.state == "queued"
 
+    def forget_edited(self) -> None:
+        """What a person edited is asked again: the question for the first form has no answer."""
+        kept = {key: each for key, each in self.approvals.items() if not each.edited}
+        self.approvals = kept
+
 
 class RecordedSteps:
     """`you` are the names under which the person at this notebook answers."""
@@ -78,7 +83,10 @@ class RecordedSteps:
                 row, number = self._row_of(event.call_id, event.tool, event.arguments)
                 self._mark(row, event)
                 known = event.request_id in row.approvals
-                row.approvals.setdefault(event.request_id, open_approval(event))
+                if not known:
+                    row.forget_edited()
+                    asked = open_approval(event, deterministic=self._deterministic)
+                    row.approvals[event.request_id] = asked
                 return number, not known
             case ToolResultEvent():
                 return self._finish(event)

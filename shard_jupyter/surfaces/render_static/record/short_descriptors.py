@@ -34,7 +34,8 @@ def size_of(part: RenderDescriptor) -> int:
         case TreeDescriptor():
             return _size_of_tree(part.root)
         case ApprovalDescriptor():
-            return sum(map(len, (part.question, part.by, part.rule, part.note))) + 40
+            told = sum(map(len, (part.question, part.by, part.rule, part.note, part.why)))
+            return told + 40 + (len(repr(part.facts)) if part.facts is not None else 0)
         case _:
             return len(repr(part))
 

@@ -96,6 +96,27 @@ def test_rules_of_all_files_are_added_up_and_marked_with_their_source(place: Pla
     assert loaded.sources["permissions", "rules"].count(", ") == 3
 
 
+@pytest.mark.proves("E09", "A06")
+@pytest.mark.parametrize(
+    ("own", "wanted", "holds"),
+    [
+        (None, "off", "auto"), ("required", "off", "required"), ("required", "auto", "required"),
+        ("off", "auto", "auto"), (None, "required", "required"), ("off", "off", "off"),
+    ],
+)  # fmt: skip
+def test_a_trusted_project_may_ask_for_more_of_a_sandbox_but_never_for_less(
+    place: Place, own: str | None, wanted: str, holds: str
+) -> None:
+    place.user({"sandbox": own} if own else {})
+    place.of_project(json.dumps({"sandbox": wanted, "mode": "plan"}))
+    loaded = place.load(trust_project=True)
+    assert (loaded.settings.sandbox, loaded.settings.mode) == (holds, "plan")
+    told = [notice.message for notice in loaded.notices if "sandbox" in notice.message]
+    assert len(told) == (holds != wanted)
+    place.environ["SHARD_SANDBOX"] = "off"  # a person may
+    assert place.load(trust_project=True).settings.sandbox == "off"
+
+
 def test_without_trust_the_project_file_is_not_even_parsed(place: Place) -> None:
     place.of_project("{ this is no JSON")
     loaded = place.load()

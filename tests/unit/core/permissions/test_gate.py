@@ -17,6 +17,8 @@ from shard_jupyter.core.modes.plan import PLAN
 from shard_jupyter.core.permissions.gate import RuleGate
 from shard_jupyter.core.permissions.grants import GrantTable
 from shard_jupyter.core.permissions.headless_policy import settle_without_person
+from shard_jupyter.core.permissions.rule_files.granted_rules import GrantedRules
+from shard_jupyter.core.permissions.rule_files.rule_book import RuleBook
 from shard_jupyter.types.decisions import Ask, Rule
 
 pytestmark = pytest.mark.proves("A06")
@@ -32,16 +34,26 @@ class Place:
     inside: bool
     protected: bool = False
 
+    @property
+    def reads_freely(self) -> bool:
+        return self.inside and not self.protected
+
+    @property
+    def why(self) -> str:
+        return "" if self.inside and not self.protected else "for a reason of its own"
+
 
 def locate(cwd: Path, given: str) -> Place:
     real = Path(os.path.normpath(cwd / given))
     return Place(real, real.is_relative_to(cwd), "secret" in given)
 
 
-def make_gate(*rules: Rule, grants: GrantTable | None = None) -> RuleGate:
+def make_gate(
+    *rules: Rule, grants: GrantTable | None = None, book: RuleBook | None = None
+) -> RuleGate:
     modes = {"build": BUILD, "plan": PLAN, "odd": Mode(name="odd", description="", rules=(ALLOW,))}
     return RuleGate(
-        rules=rules,
+        rules=rules if book is None else book,
         grants=grants or GrantTable(),
         find_mode=modes.__getitem__,
         locate=locate,
@@ -172,7 +184,24 @@ def test_nothing_is_offered_where_an_allow_rule_would_not_help() -> None:
     offer = make_gate().offer(request())
     assert [rule.path for rule in offer.rules] == ["a.py"]
     assert offer.would_allow == offer.rules[0]
-    assert make_gate(ASK).offer(request()) == make_gate(DENY).offer(request()) == Offer()
+    for gate in (make_gate(ASK), make_gate(DENY)):
+        assert (gate.offer(request()).rules, gate.offer(request()).would_allow) == ((), None)
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "why"),
+    [
+        ("write", "a.py", "no rule allows it"),
+        ("write", "secret", "no rule allows it, and for a reason of its own"),
+        ("read", "secret", "no rule allows it, and for a reason of its own"),
+        ("read", "../a.py", "no rule allows it, and it is for a reason of its own"),
+    ],
+)
+def test_a_question_says_what_is_special_about_a_path(kind: str, path: str, why: str) -> None:
+    """Reads inside run unasked: who is asked about one has to be told why."""
+    asked = make_gate().judge(request(kind, path))
+    assert isinstance(asked, Ask)
+    assert asked.why == why
 
 
 NO_RULE = Ask(prompt="?", request_id="r", why="no rule allows it")
@@ -184,12 +213,19 @@ def test_without_a_person_only_yes_allows_and_a_denial_names_the_rule_that_would
     denial = settle_without_person("rules", NO_RULE, offer)
     assert (denial.kind, denial.by) == ("deny", "headless")
     assert denial.would_allow == '{"effect": "allow", "tool": "bash"}'
-    assert denial.reason == "Nobody could be asked, and no rule allows it."
+    warning = "No narrower rule than one for every call of bash would allow it."
+    assert denial.reason == f"Nobody could be asked, and no rule allows it. {warning}"
+
+
+def test_a_denial_by_ask_deny_names_the_rule_and_the_setting_with_which_it_counts() -> None:
+    offer = Offer(would_allow=Rule(effect="allow", tool="write", path="a"))
+    denial = settle_without_person("deny", NO_RULE, offer)
+    assert denial.would_allow == '{"effect": "allow", "tool": "write", "path": "a"}'
+    assert denial.reason.endswith("With ask=rules a rule could allow it.")
 
 
 def test_a_denial_names_no_rule_where_none_would_have_helped() -> None:
-    offer = Offer(would_allow=Rule(effect="allow", tool="bash"))
-    assert settle_without_person("deny", NO_RULE, offer).would_allow == ""
+    assert "ask=rules" not in settle_without_person("deny", NO_RULE, Offer()).reason
     assert settle_without_person("rules", NO_RULE, Offer()).would_allow == ""
 
 
@@ -203,3 +239,17 @@ def test_a_wide_allow_rule_does_not_cover_a_protected_path(glob: str | None, too
 def test_an_allow_rule_that_names_a_protected_path_covers_it() -> None:
     rule = Rule(effect="allow", tool="write", path="secret.txt")
     assert make_gate(rule).judge(request("write", "secret.txt")).kind == "allow"
+
+
+@pytest.mark.parametrize("before", [(), (ASK,)])
+def test_what_a_file_that_broke_meanwhile_may_forbid_needs_a_person(
+    tmp_path: Path, before: tuple[Rule, ...]
+) -> None:
+    file = tmp_path / "granted.json"
+    file.write_text('{"rules": [', encoding="utf-8")
+    gate = make_gate(book=RuleBook((*before, ALLOW), GrantedRules(file, CWD)))
+    asked = gate.judge(request("read"))
+    assert isinstance(asked, Ask)
+    assert settle_without_person("yes", asked, gate.offer(request("read"))).kind == "deny"
+    file.unlink()
+    assert gate.judge(request("read")).kind == ("ask" if before else "allow")

@@ -4,20 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shard_jupyter.core.permissions.grants import (
-    GrantTable,
-    is_grantable,
-    narrowest_rule,
-    offer_rules,
-)
+from shard_jupyter.core.permissions.grantable import is_grantable, narrowest_rules, offer_rules
+from shard_jupyter.core.permissions.grants import GrantTable
 from shard_jupyter.core.permissions.rules import PathNames, Subject, matches
 from shard_jupyter.types.decisions import CommandPattern, Grant, Rule
+from tests.shell_readings import bash
 
 pytestmark = pytest.mark.proves("A06")
-
-
-def bash(command: str) -> Subject:
-    return Subject(tool="bash", command=command)
 
 
 def file(real: str, inside: str | None = None, given: str = "x") -> Subject:
@@ -30,7 +23,7 @@ def file(real: str, inside: str | None = None, given: str = "x") -> Subject:
         "python x.py", "python3.12 x.py", "pypy3 x", "bash x", "node x", "perl5.36 x", "awk x f",
         "git push", "git -c a=b status", "rm x", "pip3 install x", "uvx x", "npx x", "env ls",
         "xargs ls", "sudo ls", "time ls", "make", "cargo run", "curl x", "./run", "/bin/ls", "a | b",
-        "ls $X", "ls *", "ls; ls", "ls\n", "A=1 ls", "'' x", "", "chmod +x f", "kill 1",
+        "ls $X", "ls *", "ls; pwd", "ls > x", "ls & ", "A=1 ls", "'' x", "", "chmod +x f", "kill 1",
     ],
 )  # fmt: skip
 def test_what_runs_fetches_destroys_or_was_not_understood_is_never_offered(command: str) -> None:
@@ -67,11 +60,11 @@ def test_a_call_of_several_paths_or_none_is_not_offered() -> None:
     assert offer_rules(Subject(tool="odd")) == ()
 
 
-def test_the_narrowest_rule_is_named_also_where_no_person_is_offered_it() -> None:
-    rule = narrowest_rule(bash("git push origin"))
-    assert rule is not None
+def test_the_narrowest_rules_are_named_also_where_no_person_is_offered_them() -> None:
+    [rule] = narrowest_rules(bash("git push origin"))
     assert rule.command == CommandPattern(program="git", args=("push", "origin"))
-    assert narrowest_rule(bash("git push | cat")) is None
+    assert len(narrowest_rules(bash("git push | tee x; git push"))) == 2
+    assert narrowest_rules(bash("git push > x")) == ()
 
 
 def grant(rule: Rule, **more: object) -> Grant:
@@ -128,3 +121,14 @@ def test_what_is_given_is_what_counts_after_it_was_stored() -> None:
     stored = Grant.model_validate_json(given_now.model_dump_json())
     assert list(GrantTable([stored], workspace="/w")) == [given_now]
     assert is_grantable(LS)
+
+
+def test_what_holds_for_the_session_is_listed_and_taken_back() -> None:
+    table = GrantTable()
+    kept = [table.give(rule, by="person", timestamp="now") for rule in (LS, LS, LS)]
+    assert list(table.of_session()) == kept
+    assert table.revoke("grant-none") == ()
+    assert table.revoke(kept[1].grant_id) == (kept[1],)
+    assert list(table) == [kept[0], kept[2]]
+    assert list(table.revoke(None)) == [kept[0], kept[2]]
+    assert list(table) == []

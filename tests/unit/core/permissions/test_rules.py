@@ -11,6 +11,7 @@ from shard_jupyter.core.permissions.rules import (
     translate_path_glob,
 )
 from shard_jupyter.types.decisions import CommandPattern, Rule
+from tests.shell_readings import bash
 from tests.unit.core.permissions.ways_to_run import WAYS_TO_RUN_GIT
 
 pytestmark = pytest.mark.proves("A06")
@@ -20,10 +21,6 @@ def command_rule(effect: str, program: str, *args: str, exact: bool = False) -> 
     """Without `args` any arguments match, unless it is `exact`."""
     command = CommandPattern(program=program, args=args if args or exact else None)
     return Rule(effect=effect, tool="bash", command=command)
-
-
-def bash(command: str) -> Subject:
-    return Subject(tool="bash", command=command)
 
 
 def path(given: str, inside: str | None = None) -> Subject:
@@ -62,6 +59,9 @@ def test_a_deny_rule_for_a_sub_command_leaves_the_others_alone() -> None:
     rule = command_rule("deny", "git", "push", "**")
     assert not matches(rule, bash("cd x && git status"))
     assert not matches(rule, bash("git log -p"))
+    assert not matches(rule, bash("git diff --stat HEAD~1 HEAD~2"))
+    for home in ("git ~", "git ~x", "A=~ git ~/push", "git a=~", "git x:~"):
+        assert matches(rule, bash(home)), home
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from shard_jupyter.core.permissions.rules import Subject, matches
-from shard_jupyter.core.permissions.shell_words import is_easy, read_plain_words, read_segments
+from shard_jupyter.core.permissions.shell_words import is_easy, read_segments
 from shard_jupyter.types.decisions import CommandPattern, Rule
+from tests.shell_readings import bash
 from tests.unit.core.permissions.ways_to_run import WAYS_TO_RUN_GIT
 
 pytestmark = pytest.mark.proves("A06")
@@ -32,14 +33,11 @@ pytestmark = pytest.mark.proves("A06")
         "ls $(rm x)",
         "ls `rm x`",
         "ls > x",
-        "ls < x",
         "FOO=1 ls",
         "'FOO=1' ls",
         "ls {a,b}",
-        "ls *",
         "ls ~",
         "ls \\\nrm",
-        "ls # x",
         "'unclosed",
         "",
         "   ",
@@ -48,14 +46,14 @@ pytestmark = pytest.mark.proves("A06")
         "lｓ",
         "!ls",
         "ls x\x00y",
-        "ls\tx",
     ],
 )
-def test_what_is_not_plain_is_not_understood_and_never_allowed(command: str) -> None:
-    assert read_plain_words(command) is None
-    for program in ("ls", "*"):
-        rule = Rule(effect="allow", tool="bash", command=CommandPattern(program=program))
-        assert not matches(rule, Subject(tool="bash", command=command))
+def test_what_runs_more_than_a_rule_names_or_was_not_understood_is_not_allowed_by_it(
+    command: str,
+) -> None:
+    rule = Rule(effect="allow", tool="bash", command=CommandPattern(program="ls"))
+    assert not matches(rule, bash(command))
+    assert not matches(rule, Subject(tool="bash", command=command))
 
 
 def words_of(command: str) -> list[list[str]]:
@@ -136,13 +134,6 @@ def run_in_bash(command: str, programs: Path, folder: Path) -> list[list[str]]:
     return [call.split("\0") for call in calls if call]
 
 
-PLAIN_PIECES = [
-    "ls", "git", " ", "  ", "'", '"', "a", "-x", "=", ":", ",", "%", "@", "+", "_", "'b c'",
-    '"d e"', "''", '""', ".", "1", "--long=v",
-]  # fmt: skip
-ODD_PIECES = ["\t", "\n", "\\", "$", ";", "|", "#", "*", "?", "~", "!", "é", "\u00a0", "{a,b}"]
-
-
 def made_up(seed: int, pieces: list[str], length: int) -> Iterator[str]:
     chance = random.Random(seed)
     while True:
@@ -159,25 +150,6 @@ def changed(seed: int, commands: list[str], pieces: list[str]) -> Iterator[str]:
             piece = chance.choice(pieces) if chance.random() < 0.7 else ""
             command = command[:place] + piece + command[place + (not piece) :]
         yield command
-
-
-def test_what_is_understood_is_run_by_bash_as_exactly_these_words(
-    programs: Path, tmp_path: Path, thorough: bool
-) -> None:
-    wanted = 5000 if thorough else 250
-    understood = 0
-    for command in made_up(1, [*PLAIN_PIECES * 3, *ODD_PIECES], 9):
-        command = f"ls {command}"
-        words = read_plain_words(command)
-        if words is None:
-            continue
-        # An empty argument at the end cannot be told from the end of the record.
-        if "" in words:
-            continue
-        assert run_in_bash(command, programs, tmp_path) == [list(words)], command
-        understood += 1
-        if understood == wanted:
-            return
 
 
 RUN_PIECES = [

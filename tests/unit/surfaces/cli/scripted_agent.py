@@ -21,9 +21,9 @@ from shard_jupyter.surfaces.cli.main import run_cli
 from shard_jupyter.surfaces.cli.run_request import RunRequest
 from shard_jupyter.surfaces.cli.run_turn import AskPerson, run_turn
 from shard_jupyter.surfaces.cli.run_view import JsonView
+from shard_jupyter.surfaces.conversation.answer_dialog import Reply
 from shard_jupyter.surfaces.conversation.palette import Palette
 from shard_jupyter.surfaces.conversation.person_view import PersonView
-from shard_jupyter.surfaces.conversation.question import Reply
 from shard_jupyter.types.decisions import AskSetting
 from shard_jupyter.types.events import AgentEvent, MessageDelta, Notice, PermissionRequest
 from shard_jupyter.types.turns import Outcome, TurnResult

@@ -21,7 +21,7 @@ def test_every_command_has_a_module(name: str) -> None:
 def test_all_options_of_run_are_read() -> None:
     line = (
         "run --model a:b --mode plan --ask deny --json --cwd /x --timeout 1.5 --budget 200k"
-        " --record f --session s --trust-project"
+        " --record f --session s --trust-project --sandbox required"
     )
     read = vars(build_parser().parse_args([*line.split(), "the prompt"]))
     assert read == {
@@ -38,6 +38,7 @@ def test_all_options_of_run_are_read() -> None:
         "session": "s",
         "continue_last": False,
         "trust_project": True,
+        "sandbox": "required",
     }
 
 
@@ -71,7 +72,7 @@ def test_every_list_has_json() -> None:
         for command in root.walk()
         if any("--json" in argument.flags for argument in command.arguments)
     }
-    assert with_json == lists | {"run", "pull"}
+    assert with_json == lists | {"run", "pull", "grants", "explain", "revoke"}
 
 
 def test_every_command_and_option_says_what_it_does() -> None:

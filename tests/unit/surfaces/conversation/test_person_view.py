@@ -101,6 +101,10 @@ RUN: tuple[AgentEvent, ...] = (
     came_back("c4", "read", "error", text="There is no file nope.\nmore"),
     called("c5", "bash", command="rm -rf /"),
     came_back("c5", "bash", "denied"),
+    called("c6", "bash", command="rm x"),
+    came_back("c6", "bash", "denied", text="Denied: A rule forbids it: deny bash rm … (no)."),
+    called("c7", "bash", command="touch x"),
+    came_back("c7", "bash", "denied", text="Denied: A person said no. Note: no"),
     delta("All ", 0, "m2"),
     delta("good.", 4, "m2"),
     complete("All good.", "m2"),
@@ -127,6 +131,8 @@ Let me see.
 ✗ bash  false  0.1 s  exit 1
 ✗ read  nope  0.1 s  There is no file nope.
 ⊘ bash  rm -rf /  0.1 s  denied
+⊘ bash  rm x  0.1 s  denied: A rule forbids it: deny bash rm … (no).
+⊘ bash  touch x  0.1 s  denied
 All good.
 1 file changed · 48.2k in · 950 out · $0.21
 """

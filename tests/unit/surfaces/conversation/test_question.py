@@ -16,12 +16,11 @@ from inline_snapshot import snapshot
 
 from shard_jupyter.surfaces.cli.event_printer import EventPrinter
 from shard_jupyter.surfaces.cli.run_turn import Questioner
+from shard_jupyter.surfaces.conversation.answer_dialog import AnswerDialog, Reply
 from shard_jupyter.surfaces.conversation.question import (
-    Reply,
     answer_words,
     find_standing_answer,
     prompt_again,
-    read_reply,
     short_prompt,
     show_question,
 )
@@ -59,9 +58,12 @@ def test_a_question_about_a_call_read_from_text_says_so_and_offers_no_always() -
 
 bash (recovered from text) asks: run a command?
   │ git push
-Why asked: it was read
+  Why asked    it was read
+
   y  allow it once
+  e  edit the command first
   n  deny it; words after the n are told to the model
+  ?  explain
 > \
 """)
 
@@ -73,10 +75,14 @@ def test_a_question_shows_the_command_and_every_answer() -> None:
 
 bash asks: run a command?
   │ git push
-Why asked: no rule allows it
+  Why asked    no rule allows it
+
   y  allow it once
-  a  always: allow bash
+  s  allow it for this session: allow bash
+  a  allow it always: asks for how long
+  e  edit the command first
   n  deny it; words after the n are told to the model
+  ?  explain
 > \
 """
     )
@@ -105,7 +111,7 @@ def test_a_preview_that_only_mentions_the_command_does_not_stand_for_it() -> Non
 
 def test_blank_lines_and_the_end_of_a_command_are_shown() -> None:
     text = show_question(request("cat <<E\n\nx\nE\n rm -rf ~"), describe)
-    assert "  │ cat <<E\n  │ \n  │ x\n  │ E\n  │  rm -rf ~\n  y" in text
+    assert "  │ cat <<E⏎\n  │ ⏎\n  │ x⏎\n  │ E⏎\n  │  rm -rf ~\n\n  y" in text
 
 
 def test_no_text_can_pass_for_a_line_of_the_question() -> None:
@@ -122,6 +128,7 @@ def test_no_text_can_pass_for_a_line_of_the_question() -> None:
     )
     assert text.count("\n  y  allow it once") == 1
     assert text.count("\n> ") == 1
+    assert text.count("\nWhy asked") == 0
 
 
 def test_other_arguments_are_shown_in_full() -> None:
@@ -141,38 +148,6 @@ def test_nothing_in_a_question_is_hidden(evil: str) -> None:
         render=(TextDescriptor(text=evil),),
     )
     assert not set(show_question(asked, describe)) & set("\x1b\r\u202e\u200b\x9b")
-
-
-@pytest.mark.parametrize(
-    ("line", "rules", "reply"),
-    [
-        ("y", (), Reply("allow")),
-        (" YES ", (), Reply("allow")),
-        ("n", (), Reply("deny")),
-        ("no use pytest instead", (), Reply("deny", note="use pytest instead")),
-        ("a", (GIT,), Reply("allow_always", rule=GIT)),
-        ("a2", (GIT, WEB), Reply("allow_always", rule=WEB)),
-        ("a", (GIT, WEB), None),
-        ("a", (), None),
-        ("a3", (GIT, WEB), None),
-        ("", (GIT,), None),
-        ("y please", (), None),
-        ("yy", (), None),
-        ("ok", (), None),
-        ("1", (GIT,), None),
-    ],
-)
-def test_only_a_clear_answer_counts(
-    line: str, rules: tuple[Rule, ...], reply: Reply | None
-) -> None:
-    assert read_reply(line, request(offered_rules=rules)) == reply
-
-
-@given(st.text(max_size=6))
-def test_an_allowance_needs_exactly_the_words_that_mean_it(line: str) -> None:
-    reply = read_reply(line, request(offered_rules=(GIT,)))
-    if reply is not None and reply.decision != "deny":
-        assert line.strip().lower() in ("y", "yes", "a")
 
 
 class Person:
@@ -245,6 +220,43 @@ async def test_keys_typed_before_the_question_allow_nothing(person: Person) -> N
             await person.see(b"> ")
             person.type(b"n\n")
     assert replies == [Reply("deny")]
+
+
+@pytest.mark.proves("T81")
+async def test_both_steps_of_always_in_one_paste_allow_nothing(person: Person) -> None:
+    replies: list[Reply] = []
+
+    async def ask() -> None:
+        with person.terminal:
+            asked = request(offered_rules=(GIT,))
+            replies.append(await ask_person(asked, person.terminal, describe))
+
+    with anyio.fail_after(10):
+        async with anyio.create_task_group() as group:
+            group.start_soon(ask)
+            await person.see(b"\n> ")
+            person.type(b"a\nm\n")
+            await person.see(b"all my projects")
+            await person.see(b"\n> ", 2)
+            person.type(b"p\n")
+    assert replies == [Reply("allow_always", rule=GIT, keep="project")]
+
+
+async def test_a_command_is_edited_on_a_line_of_its_own(person: Person) -> None:
+    replies: list[Reply] = []
+
+    async def ask() -> None:
+        with person.terminal:
+            replies.append(await ask_person(request(), person.terminal, describe))
+
+    with anyio.fail_after(10):
+        async with anyio.create_task_group() as group:
+            group.start_soon(ask)
+            await person.see(b"\n> ")
+            person.type(b"e\n")
+            await person.see(b"\n$ ")
+            person.type(b"git push --dry-run\n")
+    assert replies == [Reply("allow", arguments={"command": "git push --dry-run"})]
 
 
 async def test_waiting_can_be_cancelled_and_the_terminal_used_again(person: Person) -> None:
@@ -328,7 +340,7 @@ def test_every_short_prompt_says_which_answer_is_a_yes(
     ):
         yes = find_standing_answer(prompt)
         assert yes == words[0]
-        reply = read_reply(yes.removesuffix(mark), asked)
+        reply = AnswerDialog(asked, describe, prompt, mark=mark).take(yes)
         assert reply is not None
         assert reply.decision == "allow"
 
@@ -342,7 +354,7 @@ def test_who_always_says_yes_denies_a_call_that_was_read_from_text(mark: str) ->
     for prompt in (short, f"{show_question(asked, describe).removesuffix('> ')}{short}"):
         answer = find_standing_answer(prompt)
         assert answer == "n"
-        assert read_reply(answer, asked) == Reply("deny")
+        assert AnswerDialog(asked, describe, prompt, mark=mark).take(answer) == Reply("deny")
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def test_every_option_is_read(tmp_path: Path) -> None:
     line = (
         "--agent 'my agent' --session=last --mode plan --model openai:gpt-5 --ask deny --out answer "
         f'--schema Report --budget $1.50 --timeout 1.5 --record "{tmp_path}/a b.jsonl" --no-raise '
-        "--quiet"
+        "--quiet --trust-project"
     )
     assert parse_cell_options(line) == CellOptions(
         agent="my agent",
@@ -51,6 +51,7 @@ def test_every_option_is_read(tmp_path: Path) -> None:
         record=tmp_path / "a b.jsonl",
         no_raise=True,
         quiet=True,
+        trust_project=True,
     )
     assert parse_cell_options("--new").new
 
@@ -97,12 +98,13 @@ REFUSED = [
     ("--mode --new", "--mode needs a value.", "Write --mode MODE."),
     ("--agent=", "--agent needs a value.", "Write --agent NAME."),
     ("--agent ' '", "--agent needs a value.", "Write --agent NAME."),
+    ("--trust-project=no", "--trust-project takes no value.", "Write --trust-project alone."),
     ("--new=yes", "--new takes no value.", "Write --new alone."),
     ("--new --new", "--new is given twice.", "Leave one of them out."),
     ("--ask ask", "--ask cannot be ask.", ""),
     ("--ask deney", "--ask cannot be deney.", "Did you mean deny?"),
     ("--timeout soon", "--timeout cannot be soon.", "Give it a number of seconds above 0, such as 90."),
-    ("--timeout -5", "--timeout cannot be -5.", ""),
+    ("--timeout -5", "--timeout cannot be -5: it begins with a hyphen.", ""),
     ("--timeout 0", "--timeout cannot be 0.", ""),
     ("--timeout inf", "--timeout cannot be inf.", ""),
     ("--timeout nan", "--timeout cannot be nan.", ""),
@@ -194,3 +196,14 @@ def test_what_may_follow_is_completed(typed: str, offered: list[str]) -> None:
 
 def test_an_empty_line_completes_every_option() -> None:
     assert complete_options(" ") == [option.name for option in OPTIONS]
+
+
+@pytest.mark.proves("T66")
+@pytest.mark.parametrize("value", ["-x", "--trust-project", "-", "--ask=yes", "-o=1"])
+@pytest.mark.parametrize("option", [option.name for option in OPTIONS if option.metavar])
+def test_what_looks_like_an_option_is_no_value_however_it_is_written(
+    option: str, value: str
+) -> None:
+    for line in (f"{option} {value}", f"{option}={value}", f"{option} '{value}'"):
+        with pytest.raises(UsageError, match=r"needs a value|cannot be"):
+            parse_cell_options(line)

@@ -31,7 +31,7 @@ ASKED = StepItem(
     state="waiting",
     approvals=(ApprovalDescriptor(state="waiting", question="Allow ls?"),),
 )
-QUESTION = "bash asks: Allow ls?\n  │ ls\n  y  allow it once"
+QUESTION = "bash asks: Allow ls?\n  │ ls\n  Runs in  ~/a\n\n  y  allow it once\n  n  deny it"
 
 
 class Terminal:

@@ -201,12 +201,13 @@ class TestApprovals:
         turn = TurnBuilder()
         turn.call("write", path="a")
         turn.ask("Allow?")
-        turn.answer(AllowAlways(rule=Rule(effect="allow", tool="write", path="tests/**")))
+        rule = Rule(effect="allow", tool="write", path="tests/**")
+        turn.answer(AllowAlways(rule=rule, keep="project"))
         turn.add(ToolCallEvent, call_id=turn.call_id, tool="write", arguments={"path": "tests/b"})
         (step,) = steps_of(turn.record())
         assert step.target == "tests/b"
         assert step.approvals[0].model_dump() == IsPartialDict(
-            covers="always", rule="allow write tests/**", edited=True
+            covers="always", rule="allow write tests/**, this project", edited=True
         )
 
     def test_a_question_for_a_call_that_was_not_announced_makes_a_step(self) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from shard_jupyter.surfaces.render_static.visible_text import make_visible, make_visible_line
 
-pytestmark = pytest.mark.proves("B12")
+pytestmark = pytest.mark.proves("B12", "T73")
 
 # Signs of category Cf that have a shape: they belong to how these scripts are written.
 SHAPED = {*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD}
@@ -51,6 +51,20 @@ def test_known_tricks_are_shown_as_what_they_are(text: str, shown: str) -> None:
 )
 def test_ordinary_text_is_left_alone(text: str) -> None:
     assert make_visible(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("❤️ ‼️ 1️⃣ ©️", "❤️ ‼️ 1️⃣ ©️"),
+        ("\ufe0f", "\ufe0f"),  # the rest of an emoji that came in two pieces
+        ("a\ufe0f\ufe0e", "a⟨U+FE0F⟩⟨U+FE0E⟩"),
+        ("❤️\ufe0f", "❤️⟨U+FE0F⟩"),
+        ("1\ufe0f2", "1⟨U+FE0F⟩2"),
+    ],
+)
+def test_a_selector_stays_only_where_it_is_of_an_emoji(text: str, shown: str) -> None:
+    assert make_visible(text) == shown
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=())))

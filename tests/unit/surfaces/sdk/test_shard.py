@@ -205,7 +205,7 @@ async def test_a_session_in_another_folder_goes_on_without_its_grants(tmp_path: 
 
     async def always(request: Any) -> ApprovalAnswer:
         asked.append(request.tool)
-        return ApprovalAnswer(decision="allow_always", rule=request.offered_rules[0])
+        return ApprovalAnswer(decision="allow_always", rule=request.offered_rules[0], keep="agent")
 
     here, there = tmp_path / "here", tmp_path / "there"
     here.mkdir()

@@ -41,7 +41,7 @@ A short notebook runs now: an agent reads a file, runs commands, writes a file.
   model   local:gguf:qwen2.5-coder-0.5b
           Qwen2.5-Coder-0.5B-Instruct Q4_K_M, on this machine, no network
   folder  /tmp/shard-demo-1, made for this
-  asks    you, before each command and change: y allows it once, n denies it
+  asks    you, before commands and changes: y allows it once, n denies it
 """)
     assert "--yes allows" in "\n".join(tell_plan(DemoModel("openai:x"), NOTEBOOK, yes=True))
 

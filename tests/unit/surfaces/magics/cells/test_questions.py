@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from shard_jupyter.surfaces.conversation.question import Reply
+from shard_jupyter.surfaces.conversation.answer_dialog import Reply
 from shard_jupyter.surfaces.magics.cells.questions import (
     MOST_ANSWERS,
     NOBODY,
@@ -102,7 +102,7 @@ def test_only_a_clear_answer_counts() -> None:
     lines = Lines("", "sure", "y please", " Y ")
     assert read_until_clear(lines.read, "first> ", question("q")) == Reply("allow")
     assert lines.prompts[0] == "first> "
-    assert set(lines.prompts[1:]) == {"That is no answer. y, a, n\n> "}
+    assert set(lines.prompts[1:]) == {"That is no answer. y, s, a, e, n, ?\n> "}
 
 
 def test_the_end_of_the_input_denies() -> None:
@@ -121,11 +121,11 @@ def test_after_a_withdrawal_a_yes_names_its_question_and_a_no_need_not() -> None
     assert asked.next_mark() == ""
     asked.withdrawn += 1
     mark = asked.next_mark()
-    assert answer_words(question("q"), mark) == ("y #2", "a #2", "n")
+    assert answer_words(question("q"), mark) == ("y #2", "s #2", "a #2", "e", "n", "?")
     lines = Lines("y", "a", "y #1", "y #2")
     assert read_until_clear(lines.read, "> ", question("q"), mark) == Reply("allow")
     assert set(lines.prompts[1:]) == {
-        "A yes must say #2: an earlier box may still be open. y #2, a #2, n\n> "
+        "A yes must say #2: an earlier box may still be open. y #2, s #2, a #2, e, n, ?\n> "
     }
     assert len(lines.prompts) == 4
     lines = Lines("n not now")

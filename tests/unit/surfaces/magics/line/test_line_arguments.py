@@ -95,3 +95,15 @@ def test_odd_characters_of_the_line_are_shown_and_not_obeyed() -> None:
 def test_every_line_is_understood_or_refused_in_words(line: str) -> None:
     with contextlib.suppress(UsageError):
         assert read_line(line).command.name in LINE_COMMANDS
+
+
+def test_a_command_may_take_two_words() -> None:
+    given_ = read_line("grants revoke rule-1")
+    assert (given_.argument, given_.second) == ("revoke", "rule-1")
+    assert "does not know what 'more' is" in refused("grants revoke rule-1 more")
+
+
+@pytest.mark.proves("T66")
+@pytest.mark.parametrize("line", ["status --agent -x", "status --agent=-x", "status --agent '-x'"])
+def test_what_looks_like_an_option_is_no_value(line: str) -> None:
+    assert "--agent needs a value" in refused(line)

@@ -36,7 +36,7 @@ TOLD = (
     "turn_end",
 )
 UNKNOWN_TO_THE_LOG = {
-    "agent_id", "item_id", "seq", "render", "offered_rules", "would_allow", "expires_at", "mode",
+    "agent_id", "item_id", "seq", "render", "offered_rules", "would_allow", "expires_at", "mode", "approval",
 }  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from shard_jupyter.surfaces.conversation.palette import Palette
+from shard_jupyter.surfaces.conversation.question_forms import QuestionForms, make_forms
 from shard_jupyter.surfaces.magics.outputs.cell_display import CellDisplay, make_state_bundle
 from shard_jupyter.surfaces.magics.outputs.cell_output import (
     HeadlessOutput,
@@ -19,7 +20,7 @@ from shard_jupyter.surfaces.magics.outputs.cell_output import (
 from shard_jupyter.surfaces.magics.outputs.console_output import ConsoleOutput, TextBatch
 from shard_jupyter.surfaces.magics.outputs.update_pace import KernelPace
 from shard_jupyter.surfaces.render_static.turn_record import TurnRecorder
-from shard_jupyter.types.events import MessageDelta, TurnEnd, TurnStart
+from shard_jupyter.types.events import MessageDelta, PermissionRequest, TurnEnd, TurnStart
 from shard_jupyter.types.turns import ErrorInfo
 
 pytestmark = pytest.mark.proves("D02", "D09")
@@ -116,18 +117,30 @@ def test_in_a_notebook_updates_wait_until_they_are_due_and_nothing_new_sends_not
     assert len(client.shown) == 2
 
 
+def make_question(command: str) -> QuestionForms:
+    request = PermissionRequest(
+        agent_id="a",
+        request_id="r",
+        call_id="c",
+        tool="bash",
+        prompt="run?",
+        arguments={"command": command},
+    )
+    return make_forms(request, str)
+
+
 def test_in_a_notebook_a_question_and_a_state_come_at_once_and_do_not_stay() -> None:
     client, _, output = in_notebook()
     output.show(START)
     output.refresh()
-    question = f"bash asks: {'w' * 300_000} ```` <b>&</b> sure?"
-    assert output.put_question(question, "y, n> ") == "y, n> "
+    asked = make_question(f"{'w' * 300_000} ```` <b>&</b> sure?")
+    assert output.put_question(asked, "y, n> ") == "y, n> "
     data = client.shown[-1]["data"]
     for key in ("text/plain", "text/markdown", "text/html"):
         assert data[key].count("w") >= 300_000, key
     assert "<b>&</b>" not in data["text/html"]
-    assert "`````text" in data["text/markdown"]
-    assert data["text/plain"].endswith("sure?\n")
+    assert "`````\n" in data["text/markdown"]
+    assert data["text/plain"].endswith("?  explain\n")
     output.say("")
     assert "bash asks" not in client.last
     output.say("Stopping…")
@@ -158,8 +171,8 @@ def test_in_a_console_a_question_stands_on_lines_of_its_own_before_it_is_asked()
     out = io.StringIO()
     output = ConsoleOutput(out, io.StringIO(), Palette(on=False))
     output.show(delta("half a line", 0))
-    assert output.put_question("\nbash asks: run?\n  │ ls", "y, n> ") == "y, n> "
-    assert out.getvalue() == "half a line\n\nbash asks: run?\n  │ ls\n"
+    assert output.put_question(make_question("ls"), "y, n> ") == "y, n> "
+    assert out.getvalue().startswith("half a line\n\nbash asks: run?\n  │ ls\n")
 
 
 @pytest.mark.parametrize("is_raised", [True, False])
@@ -174,7 +187,9 @@ def test_in_a_console_a_failure_is_told_once(is_raised: bool) -> None:
 
 
 def test_a_quiet_cell_puts_the_whole_question_into_the_prompt() -> None:
-    assert SilentOutput(None).put_question("all of it", "y, n> ") == "all of it\ny, n> "
+    told = SilentOutput(None).put_question(make_question("all of it"), "y, n> ")
+    assert "│ all of it\n" in told
+    assert told.endswith("\ny, n> ")
 
 
 def test_a_batch_is_written_as_one() -> None:

@@ -43,7 +43,7 @@ def test_an_answer_reads_well() -> None:
     assert render_prose(ANSWER) == snapshot(
         """\
 <h3>Result</h3>
-<p><strong>Two</strong> tests, <del>one</del> fail: <code>a&lt;b&gt;</code> costs <span>$</span>5, see <a href="https://ok.example">docs</a> &lt;b&gt;now&lt;/b&gt;.</p>
+<p><strong>Two</strong> tests, <del>one</del> fail: <code>a&lt;b&gt;</code> costs <span>$</span>5, see <a href="https://ok.example">docs</a> (<code>ok.example</code>) &lt;b&gt;now&lt;/b&gt;.</p>
 <ul>
 <li>☑ done</li>
 <li>☐ open</li>

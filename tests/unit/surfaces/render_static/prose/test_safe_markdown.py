@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from shard_jupyter.surfaces.render_static.prose.safe_markdown import fence, make_safe_markdown
 from tests.unit.surfaces.render_static.hostile import PIECES, WHOLE, assert_visible, check_markdown
 
-pytestmark = pytest.mark.proves("A08", "J3.38")
+pytestmark = pytest.mark.proves("A08", "J3.38", "T72")
 
 TRICKS = (
     *PIECES,
@@ -28,7 +28,7 @@ TRICKS = (
         "| a | b |\n| --- | ---: |\n| 1 | 2 |",
         "> a quote\n> of two lines",
         "```py\nif a < b:\n    print('<b>')\n```",
-        "[docs](https://ok.example/a_b?x=1) and [mail](mailto:a@ok.example) and https://ok.example",
+        "[ok.example](https://ok.example/a_b?x=1), [a@ok.example](mailto:a@ok.example), https://ok.example",
         "`List<int>`, `$HOME`, `a == b`, `a\\nb` and ``a`b``",
         "Math $x_1 + y$ here.\n\n$$\n\\begin{a} x \\\\ y \\end{a}\n$$",
         "a < b, 3 <= 4, x &amp; y, &lt;tag&gt;, snake_case",
@@ -48,8 +48,8 @@ def test_what_is_harmless_stays_as_it_is(source: str) -> None:
         ("[x](javascript:alert(1))", "x (`javascript:alert(1)`)"),
         ("[x](JAVA&#115;CRIPT:a)", "x (`JAVA&#115;CRIPT:a`)"),
         ("[src](src/a.py)", "src (`src/a.py`)"),
-        ('[t](https://ok.example "title")', "[t](https://ok.example)"),
-        ("[a](https://ok.example/x_(y))", "[a](https://ok.example/x_%28y%29)"),
+        ('[t](https://ok.example "title")', "[t](https://ok.example) (`ok.example`)"),
+        ("[a](https://ok.example/x_(y))", "[a](https://ok.example/x_%28y%29) (`ok.example`)"),
         ("<https://ok.example>", "[https://ok.example](https://ok.example)"),
         ("!<https://ok.example>", "\\![https://ok.example](https://ok.example)"),
         ("[a]: http://evil.example/c.png", "\\[a]: http://evil.example/c.png"),
@@ -115,3 +115,32 @@ def test_nothing_ends_a_fence_but_its_own_end(text: str, info: str) -> None:
 @given(st.text(alphabet=st.characters(exclude_categories=())))
 def test_the_result_can_be_written_and_hides_nothing(text: str) -> None:
     assert_visible(make_safe_markdown(text))
+
+
+@pytest.mark.parametrize(
+    ("source", "host"),
+    [
+        ("[docs](https://evil.example/x)", "evil.example"),
+        ("[ok.example](https://evil.example/?d=secret)", "evil.example"),
+        ("[https://ok.example](https://evil.example)", "evil.example"),
+        ("[docs](https://ok.example@evil.example:8080/)", "evil.example:8080"),
+        ("[docs](HTTPS://EVIL.example/)", "EVIL.example"),
+        ("[me](mailto:them@evil.example?body=x)", "them@evil.example"),
+        ("[ok](https://\u043ek.example)", "⟨U+043E⟩k.example"),
+        ("| a |\n| --- |\n| [docs](https://evil.example) |", "evil.example"),
+    ],
+)
+def test_where_a_link_leads_stands_beside_it(source: str, host: str) -> None:
+    assert f"(`{host}`)" in make_safe_markdown(source)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "[ok.example](https://ok.example/x)",
+        "[a@ok.example](mailto:a@ok.example)",
+        "<https://ok.example/x>",
+    ],
+)
+def test_a_link_that_says_where_it_leads_stays_alone(source: str) -> None:
+    assert "(`" not in make_safe_markdown(source)

@@ -9,8 +9,8 @@ import pytest
 from shard_jupyter.capabilities.local_models.catalog.catalog_model import DEFAULT_MODEL
 from shard_jupyter.capabilities.local_models.found.find_models import FoundModels
 from shard_jupyter.capabilities.local_models.found.found_model import FoundModel
-from shard_jupyter.surfaces.cli.doctor_check import Check
-from shard_jupyter.surfaces.cli.local_checks import judge_local_models
+from shard_jupyter.surfaces.cli.checks.doctor_check import Check
+from shard_jupyter.surfaces.cli.checks.local_checks import judge_local_models
 from shard_jupyter.types.refusals import Refusal
 
 pytestmark = pytest.mark.proves("C10", "A13")

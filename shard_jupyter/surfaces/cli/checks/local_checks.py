@@ -11,7 +11,7 @@ from shard_jupyter.capabilities.local_models.catalog.catalog_model import DEFAUL
 from shard_jupyter.capabilities.local_models.found.find_models import FoundModels, find_models
 from shard_jupyter.capabilities.local_models.found.found_model import FoundModel
 from shard_jupyter.capabilities.local_models.memory.free_memory import find_available_memory
-from shard_jupyter.surfaces.cli.doctor_check import Check, Status
+from shard_jupyter.surfaces.cli.checks.doctor_check import Check, Status
 from shard_jupyter.surfaces.render_static.words.descriptor_words import count_noun
 from shard_jupyter.surfaces.render_static.words.numbers import show_bytes
 from shard_jupyter.surfaces.sdk.default_model import DefaultModel

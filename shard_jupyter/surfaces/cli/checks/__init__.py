@@ -1,0 +1,1 @@
+"""What `shard doctor` looks at."""

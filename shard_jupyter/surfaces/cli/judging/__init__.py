@@ -1,0 +1,1 @@
+"""What rules and grants make of a call, for the command line."""
