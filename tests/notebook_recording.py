@@ -39,7 +39,12 @@ def make_cassette() -> str:
     steps: list[Step] = [step for cell in REPLAY for step in cell]
     with tempfile.TemporaryDirectory() as folder, _project(Path(folder)) as project:
         cassette = Path(folder) / "cassette.jsonl"
-        environ = {"PATH": os.environ["PATH"], "HOME": folder, "SHARD_HOME": f"{folder}/state"}
+        environ = {
+            "PATH": os.environ["PATH"],
+            "HOME": folder,
+            "SHARD_HOME": f"{folder}/state",
+            "SHARD_SANDBOX": "off",
+        }
         with SyncShard(
             cwd=project,
             provider=ScriptedProvider(steps),
@@ -97,6 +102,7 @@ def store_outputs() -> None:
             "HOME": folder,
             "SHARD_HOME": str(home / "state"),
             "XDG_CONFIG_HOME": str(home / "config"),
+            "SHARD_SANDBOX": "off",
             "PYTHONPATH": str(NOTEBOOKS.parent),
         }
         command = [sys.executable, "-m", "jupyter", "execute", "--inplace", str(REPLAYED)]
