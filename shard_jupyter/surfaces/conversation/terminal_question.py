@@ -10,6 +10,7 @@ import os
 import select
 import sys
 import termios
+import time
 from types import TracebackType
 from typing import Self
 
@@ -24,6 +25,11 @@ from shard_jupyter.surfaces.conversation.question import (
     show_question,
 )
 from shard_jupyter.types.events import PermissionRequest
+
+QUIET_SECONDS = 0.15
+"""After so long without a key a paste is over."""
+PASTE_SECONDS = 1.0
+"""Longer than that nobody is kept waiting."""
 
 
 class TerminalLines:
@@ -77,6 +83,16 @@ class TerminalLines:
         if self.is_terminal:
             self._rest = b""
             termios.tcflush(self._descriptor, termios.TCIFLUSH)
+
+    def forget_pasted(self) -> None:
+        """Drop what was typed, and what comes at once after it: a paste arrives in pieces. Blocks."""
+        end = time.monotonic() + PASTE_SECONDS
+        self.forget_typed()
+        while self.is_terminal and time.monotonic() < end:
+            ready, _, _ = select.select([self._descriptor], [], [], QUIET_SECONDS)
+            if not ready:
+                return
+            self.forget_typed()
 
     async def read_line(self) -> str | None:
         """Wait for a line; None at the end of the input. Can be cancelled."""
@@ -141,4 +157,4 @@ async def _ask_until_clear(dialog: AnswerDialog, terminal: TerminalLines) -> Rep
             return reply
         if dialog.step == "keep":
             # What goes further than this call is agreed to by two acts, not by one paste.
-            await anyio.to_thread.run_sync(terminal.forget_typed)
+            await anyio.to_thread.run_sync(terminal.forget_pasted)
