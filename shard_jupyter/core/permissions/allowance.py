@@ -98,7 +98,7 @@ def only_reads(command: SimpleReading, call: JudgedCall, locate: Locate) -> bool
     It will not run confined, so what needs that for being harmless does not count.
     """
     argv = command.argv
-    if call.moves:
+    if call.moves or command.problem:
         return False
     if command.words[0] in CHANGES_FOLDER:
         return True  # to where it is already

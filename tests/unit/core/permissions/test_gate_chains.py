@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from dataclasses import replace
 from functools import partial
 from itertools import permutations
 from pathlib import Path
@@ -72,6 +73,29 @@ def cwd(tmp_path: Path) -> Path:
     for name in ("a.txt", "sub/b.txt", "secrets/key"):
         (folder / name).write_text("x\n", encoding="utf-8")
     return folder
+
+
+@pytest.mark.proves("T50")
+@pytest.mark.parametrize("problem", ["", "it would come upon .env, which may hold keys"])
+def test_what_speaks_against_a_reader_holds_beside_a_rule_for_the_rest(
+    cwd: Path, problem: str
+) -> None:
+    """Its table and its paths alone may not tell: what lies below them was looked at too."""
+
+    def read(text: str, workspace: Path) -> ShellVerdict:
+        verdict = read_simply(text, workspace)
+        first, reader = verdict.commands
+        return replace(verdict, commands=(first, replace(reader, problem=problem)))
+
+    gate = RuleGate(
+        rules=(rule("allow", "mytool"),),
+        grants=GrantTable(),
+        find_mode=MODES.__getitem__,
+        locate=locate,
+        judge_command=read,
+    )
+    decision = gate.judge(Judge(cwd).request("mytool && cat a.txt"))
+    assert decision.kind == ("ask" if problem else "allow")
 
 
 @pytest.mark.proves("H4a.01", "T50", "T64")
