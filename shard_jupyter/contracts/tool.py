@@ -33,7 +33,6 @@ class Reach(WireModel):
     paths: tuple[str, ...] = ()
     command: str | None = None
     """The exact text a shell would get."""
-    undoable: bool = False
     obeys_context: bool = False
     """The tool runs what `ToolContext.command` says, and looks at nothing in `leaves_out`."""
     asks_network: bool = False

@@ -18,6 +18,7 @@ from shard_jupyter.surfaces.render_static.words.approval_words import (
     Fact,
     command_lines,
     fold_words,
+    join_facts,
     split_long,
     tell_facts,
 )
@@ -159,16 +160,8 @@ def render_exact(lines: Sequence[str]) -> str:
 
 def render_facts(facts: Iterable[Fact]) -> str:
     """Render rows of facts; those without a label stand behind the one above."""
-    rows: list[str] = []
-    for fact in facts:
-        names = ", ".join(map(code, fact.names))
-        more = f" and {fact.more} more" if fact.more else ""
-        told = " ".join(part for part in (line(fact.words), f"{names}{more}") if part)
-        if fact.label or not rows:
-            rows.append(f"<strong>{fact.label}</strong>: {told}")
-        else:
-            rows[-1] += f"; {told}"
-    items = "".join(f"<li>{row}</li>\n" for row in rows)
+    rows = join_facts(facts, line, code)
+    items = "".join(f"<li><strong>{label}</strong>: {told}</li>\n" for label, told in rows)
     return f"<ul>\n{items}</ul>\n" if items else ""
 
 

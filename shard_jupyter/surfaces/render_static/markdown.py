@@ -24,6 +24,7 @@ from shard_jupyter.surfaces.render_static.visible_text import make_visible, make
 from shard_jupyter.surfaces.render_static.words.approval_words import (
     Fact,
     command_lines,
+    join_facts,
     tell_facts,
 )
 from shard_jupyter.surfaces.render_static.words.descriptor_words import (
@@ -162,16 +163,8 @@ def render_exact(lines: Sequence[str]) -> str:
 
 def render_facts(facts: Iterable[Fact]) -> str:
     """Render rows of facts; those without a label stand behind the one above."""
-    rows: list[str] = []
-    for fact in facts:
-        names = ", ".join(map(code, fact.names))
-        more = f" and {fact.more} more" if fact.more else ""
-        told = " ".join(part for part in (line(fact.words), f"{names}{more}") if part)
-        if fact.label or not rows:
-            rows.append(f"- **{fact.label}**: {told}")
-        else:
-            rows[-1] += f"; {told}"
-    return "\n".join(rows)
+    rows = join_facts(facts, line, code)
+    return "\n".join(f"- **{label}**: {told}" for label, told in rows)
 
 
 def _pair(pair: KvPair) -> str:

@@ -65,7 +65,6 @@ def judge_command(text: str, workspace: Path) -> ShellVerdict:
         confined="" if why else confined,
         commands=tuple(judging.readings),
         writes=tuple(judging.writes),
-        uses_git=any(reading.argv.is_git for reading in judging.readings),
     )
 
 

@@ -60,7 +60,6 @@ class ShellVerdict:
         confined: as `canonical`, globs expanded, git made harmless; empty unless `is_safe`.
         commands: every simple command in it, in order; empty where it was not understood.
         writes: files that redirections write, as given.
-        uses_git: some part needs the hardened environment of git.
     """
 
     is_safe: bool = False
@@ -69,4 +68,3 @@ class ShellVerdict:
     confined: str = ""
     commands: tuple[SimpleReading, ...] = field(default=())
     writes: tuple[str, ...] = ()
-    uses_git: bool = False

@@ -5,7 +5,7 @@ What comes back holds text of others, made exact already: each form still has to
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from shard_jupyter.surfaces.render_static.words.descriptor_words import count_noun
@@ -98,6 +98,23 @@ def _network(hosts: Sequence[str]) -> Fact:
     if len(named) == len(hosts):
         return _names("", "network:", named)
     return _names("", "network: any host; it names" if named else "network: any host", named)
+
+
+def join_facts(
+    facts: Iterable[Fact], line: Callable[[str], str], code: Callable[[str], str]
+) -> list[tuple[str, str]]:
+    """Write each label with all that is told of it; `line` and `code` are those of a markup."""
+    rows: list[tuple[str, str]] = []
+    for fact in facts:
+        names = ", ".join(map(code, fact.names))
+        more = f" and {fact.more} more" if fact.more else ""
+        told = " ".join(part for part in (line(fact.words), f"{names}{more}") if part)
+        if fact.label or not rows:
+            rows.append((fact.label, told))
+        else:
+            label, before = rows[-1]
+            rows[-1] = (label, f"{before}; {told}")
+    return rows
 
 
 def tell_always(facts: ApprovalFacts) -> Iterator[Fact]:

@@ -82,7 +82,7 @@ def test_a_pattern_is_a_plain_word_only_while_it_stands_for_nothing(tmp_path: Pa
 
 def test_git_runs_with_what_makes_it_harmless(workspace: Path) -> None:
     verdict = judge_command("ls && git diff", workspace)
-    assert verdict.uses_git
+    assert [reading.argv.is_git for reading in verdict.commands] == [False, True]
     assert "--no-ext-diff" in verdict.confined
     assert verdict.canonical == "ls && git diff"
 
